@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** Logs what the operator of a sign-in should know. */
+/** Logs problems of a sign-in for its operator. */
 export type SignInLog = (
   level: 'info' | 'warn' | 'error',
   message: string,

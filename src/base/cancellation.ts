@@ -1,4 +1,4 @@
-/** Hears once that a call was stopped. */
+/** Told once that a call was stopped. */
 export interface StopListener {
   onStop(reason: Error): void;
 }

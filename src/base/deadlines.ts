@@ -40,7 +40,7 @@ export class Deadlines {
     const now = this.#clock.ticks();
     const failures: unknown[] = [];
     for (const entry of this.#waiting.all()) {
-      // Others may have been stopped by what expired before them.
+      // An earlier `expire` may have stopped this entry.
       if (entry.due > now || !this.#waiting.remove(entry.place, entry)) continue;
       try {
         entry.expire();

@@ -1,4 +1,4 @@
-// A piece of one byte takes a hundred of memory.
+// A piece of one byte takes a hundred bytes of memory.
 const MOST_PIECES = 1_024;
 
 /** Bytes that come in pieces, until all are there; however small these are, they take little more than their length. */
@@ -16,14 +16,14 @@ export class GatheredBytes {
     this.#joined++;
   }
 
-  /** Gives away what is there, in one piece, and keeps nothing. */
+  /** Returns all bytes in one piece, and keeps none. */
   take(): Buffer {
     const [pieces, length] = [this.#pieces, this.length];
     this.drop();
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
   }
 
-  /** Keeps nothing of what is there. */
+  /** Drops all bytes. */
   drop(): void {
     this.#pieces = [];
     this.#joined = 0;

@@ -35,7 +35,7 @@ export function compileGlobTable<T>(table: Readonly<Record<string, T>>): (name: 
   return (name) => rows.find(({ matches }) => matches(name))?.value;
 }
 
-/** The patterns that remain of one after it has matched a text: what may follow the text; none where it cannot. */
+/** Patterns of what may follow `text` in the texts that match a pattern; none if no match begins with `text`. */
 export function restsAfter(pattern: string, text: string): readonly string[] {
   // Most begin with something else, and a gateway asks for each of its servers with each of its rules.
   for (let at = 0; at < text.length && pattern[at] !== '*'; at++) if (pattern[at] !== text[at]) return [];

@@ -1,4 +1,4 @@
-// Long work leaves others some time before the next: one call takes several turns of the event loop, with a sync.
+// After long work there is a pause for others: a small call needs several turns of the event loop, and a sync.
 const LONG_MS = 4;
 const MAX_PAUSE_MS = 8;
 
@@ -29,7 +29,7 @@ export class Turns {
     if (this.#isUnderWay) setImmediate(() => setImmediate(() => this.#start()));
   }
 
-  // The resumed work runs as soon as this returns; what is next waits until after it.
+  // The resumed work runs as soon as this returns; the next piece waits until after it.
   #start(): void {
     const startedAt = performance.now();
     const [tenant, own] = this.#waiting.entries().next().value!;

@@ -113,7 +113,7 @@ async function checkSkills(
   return (await createSkillFolders(options)).complaints;
 }
 
-// What the command waits for goes to standard error, so that standard output is the report alone.
+// Progress goes to standard error, so that standard output has the report alone.
 async function connections(loaded: LoadedConfig): Promise<Complaint[]> {
   const { tryConnections } = await import('./try-connections.ts');
   return tryConnections(loaded, (text) => process.stderr.write(`${text}\n`));

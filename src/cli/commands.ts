@@ -63,17 +63,17 @@ program
   .command('init')
   .description('make a project: a first tool, its test and a configuration; asks questions on a terminal')
   .argument('[folder]', 'where to make it', '.')
-  .option('--name <name>', 'what it is called; the name of the folder unless set')
+  .option('--name <name>', 'its name; that of the folder unless set')
   .addOption(
     new Option('--template <kind>', 'what its tool is for').choices(['query', 'action', 'transformation']),
   )
   .addOption(
-    new Option('--language <language>', 'what it is written in; TypeScript unless set').choices([
+    new Option('--language <language>', 'its language; TypeScript unless set').choices([
       'typescript',
       'javascript',
     ]),
   )
-  .option('--tool <name>', 'what its tool is called, such as find_orders')
+  .option('--tool <name>', 'the name of its tool, such as find_orders')
   .option('--does <sentence>', 'for the model: what the tool does')
   .option('--returns <sentence>', 'for the model: what it returns')
   .option('--when <sentence>', 'for the model: when to use it')
@@ -95,7 +95,7 @@ program
   });
 
 withTarget(program.command('lint'))
-  .description('say what makes tools hard to choose, to call or to list')
+  .description('find what makes tools hard to choose, to call or to list')
   .argument('[files...]', 'modules with tools, configurations (.yaml), tools/list answers (.json) or servers')
   .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
   .option('--strict', 'fail on warnings too')
@@ -107,7 +107,7 @@ withTarget(program.command('lint'))
   });
 
 withTarget(program.command('codegen'))
-  .description('write TypeScript types for what tools take and return')
+  .description('write TypeScript types for the arguments and results of tools')
   .argument('[files...]', 'modules with tools, configurations (.yaml), tools/list answers (.json) or servers')
   .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
   .option('--out <file>', 'where to write them; standard output unless set')
@@ -141,8 +141,8 @@ withConfig(program.command('whoami'))
   .action(async (flags: WhoamiFlags) => (await import('./whoami.ts')).whoami(flags));
 
 withConfig(program.command('upstreams'))
-  .description('show how the servers behind a gateway stand, and what to do about those that fail')
-  .option('--connect', 'ask each server now, instead of what the running gateway knows')
+  .description('show the state of the servers behind a gateway, and what to do about those that fail')
+  .option('--connect', 'ask each server now, instead of showing what the running gateway knows')
   .action(async (flags: UpstreamsFlags) => {
     reserveOutput();
     await (await import('./servers/upstreams.ts')).upstreams(flags);
@@ -174,7 +174,7 @@ for (const [name, disabled] of [
 
 const approvals = program.command('approvals').description('decide about calls that wait for a person');
 withConfig(approvals.command('list'))
-  .description('show what waits, with all of its arguments')
+  .description('show the calls that wait, with all of their arguments')
   .option('--tenant <id>', 'only calls of one tenant')
   .action(async (flags: ListApprovalsFlags) => (await import('./approvals.ts')).listApprovals(flags));
 for (const [name, isApproved] of [
@@ -182,7 +182,7 @@ for (const [name, isApproved] of [
   ['deny', false],
 ] as const) {
   const command = withConfig(approvals.command(name))
-    .description(isApproved ? 'let exactly this call be made, once' : 'have exactly this call refused')
+    .description(isApproved ? 'let exactly this call be made, once' : 'refuse exactly this call')
     .argument('<id>', 'the id that toolcrib approvals list shows')
     .action(async (id: string, flags: DecideFlags) =>
       (await import('./approvals.ts')).decideApproval(id, isApproved, flags),
@@ -238,11 +238,11 @@ function withConfig(command: Command): Command {
 
 function withRows(command: Command): Command {
   return withConfig(command)
-    .option('--tenant <id>', 'only rows of the chain of one tenant; with --operator, what was done about it')
-    .option('--caller <name>', 'only rows of one caller, or of what one operator did')
+    .option('--tenant <id>', 'only rows of the chain of one tenant; with --operator, actions about it')
+    .option('--caller <name>', 'only rows of one caller, or actions of one operator')
     .option('--tool <name>', 'only rows about one tool')
     .option('--outcome <outcome>', 'only rows with this outcome, such as done, failed or unknown_tool')
-    .option('--operator', 'only what operators did')
+    .option('--operator', 'only actions of operators')
     .option(
       '--since <time>',
       'only rows from this time on, such as 2026-11-15T13:00Z, or from so long ago, such as 2h',

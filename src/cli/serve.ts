@@ -128,8 +128,8 @@ function followChanges(gateway: Gateway, loaded: LoadedConfig, flags: ServeFlags
   }
   const tellInvalid = (error: unknown): void =>
     error instanceof ToolcribError
-      ? log('error', `The configuration cannot be used, so the one before stays. ${error.message}`)
-      : log('error', 'The configuration cannot be used, so the one before stays.', { cause: error });
+      ? log('error', `The new configuration cannot be used, so the old one stays in use. ${error.message}`)
+      : log('error', 'The new configuration cannot be used, so the old one stays in use.', { cause: error });
   const watching = import('../gateway/watch-config.ts').then(({ watchConfig }) =>
     watchConfig(loaded.file, {
       log,

@@ -23,7 +23,7 @@ import type { ConnectionState } from './state.ts';
 import type { TaskHandle } from './calls/task-handle.ts';
 import { ToolCalls } from './calls/tool-calls.ts';
 
-/** What of a server a text is completed for. */
+/** What is completed: an argument of a prompt, or a variable of a resource template. */
 export type CompletionTarget =
   | { readonly prompt: string; readonly argument: string; readonly value: string }
   | { readonly template: string; readonly argument: string; readonly value: string };
@@ -69,7 +69,7 @@ export class Client implements ToolSource {
     this.#face = new SourceFace(this, new Relay(peer, this.#calls));
   }
 
-  /** How the connection stands, with reason and remedy where it does not work. */
+  /** The state of the connection, with reason and remedy if it does not work. */
   get state(): ConnectionState {
     return this.#peer.state;
   }
@@ -89,7 +89,7 @@ export class Client implements ToolSource {
     return this.#peer.connection.underWay;
   }
 
-  /** Comes to an agreement with the server; called once, by `connect`. */
+  /** Agrees on a revision with the server; called once, by `connect`. */
   async open(): Promise<void> {
     const { signal } = this.#peer.options;
     const stop = (): void => void this.close();
@@ -104,7 +104,7 @@ export class Client implements ToolSource {
     }
   }
 
-  /** Tells of an event until the returned function is called. */
+  /** Calls a listener with each event, until the returned function is called. */
   on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void {
     const list = FOLLOWED[name];
     if (list) this.#catalog.follow(list);
@@ -131,7 +131,7 @@ export class Client implements ToolSource {
     return this.#catalog.prompts.get();
   }
 
-  /** Has every list fetched again when it is asked for next. */
+  /** Forgets every list; the next one asked for is fetched again. */
   refresh(): void {
     this.#catalog.invalidate();
   }
@@ -146,12 +146,12 @@ export class Client implements ToolSource {
     return this.#calls.start(name, args, options);
   }
 
-  /** The contents of a resource, and all else the server says with them. */
+  /** The contents of a resource, with every other member of the result. */
   readResource(uri: string, options: RequestOptions = {}): Promise<JsonObject> {
     return this.#ask('resources/read', { uri }, options);
   }
 
-  /** The messages of a prompt, and all else the server says with them. */
+  /** The messages of a prompt, with every other member of the result. */
   getPrompt(
     name: string,
     args: Readonly<Record<string, string>> = {},
@@ -175,12 +175,12 @@ export class Client implements ToolSource {
     return readSuggestions(await this.#ask('completion/complete', { ref, argument, ...context }, options));
   }
 
-  /** Has the server tell of changes of a resource (`resourceUpdated`). */
+  /** Asks the server to announce changes of a resource (`resourceUpdated`). */
   subscribe(uri: string): Promise<void> {
     return this.#catalog.followResource(uri, 'follow');
   }
 
-  /** Has the server no longer tell of changes of a resource. */
+  /** Asks the server to announce changes of a resource no longer. */
   unsubscribe(uri: string): Promise<void> {
     return this.#catalog.followResource(uri, 'leave');
   }

@@ -22,7 +22,7 @@ import { writeRequest } from './request-text.ts';
 import type { ServerQuestions } from './server-questions.ts';
 import type { Dialect, Receiver, Transport } from './transport.ts';
 
-/** What a request may say besides its parameters. */
+/** How a request is sent, beside its method and parameters. */
 export interface SendOptions extends RequestOptions {
   /** Headers that repeat arguments, names and values in turn. */
   readonly headers?: readonly string[];
@@ -30,7 +30,7 @@ export interface SendOptions extends RequestOptions {
   readonly onQuestion?: PendingRequest['onQuestion'];
   readonly onLog?: PendingRequest['onLog'];
   readonly onStreamClosed?: PendingRequest['onStreamClosed'];
-  /** Whom the request is passed on for. */
+  /** The caller on whose behalf the request is passed on. */
   readonly caller?: Caller;
   /** Stops it, in place of a signal. */
   readonly cancellation?: Cancellation;
@@ -38,15 +38,15 @@ export interface SendOptions extends RequestOptions {
   readonly capabilities?: JsonObject;
   /** The lowest level of log messages for this call, instead of that of the connection. */
   readonly logLevel?: ClientLogLevel;
-  /** How long to wait for its first sign of life, where that is less than `timeoutMs`. */
+  /** How long to wait for the first message about it, if less than `timeoutMs`. */
   readonly withinMs?: number | undefined;
   /** The longest it may take, whatever progress it reports. */
   readonly absoluteMs?: number;
-  /** A stream that stays open: the server may say as much on it as it likes. */
+  /** A stream that stays open: the number of messages on it is not limited. */
   readonly isEndless?: boolean;
 }
 
-/** What a connection is made of. */
+/** The parts of a connection. */
 export interface ConnectionParts {
   readonly transport: Transport;
   readonly clock: Clock;
@@ -114,7 +114,7 @@ export class Connection implements Receiver, RequestKeeper {
       try {
         this.#take(incoming, pending);
       } catch (cause) {
-        // On the output of a program nothing else would hear of it, and the whole process would end.
+        // Thrown while the output of a program is read, it would be uncaught and end the process.
         const { label } = this.#parts.transport;
         const request = incoming.kind === 'answer' ? (pending ?? this.#pending.get(incoming.id)) : undefined;
         if (request) request.fail(accident('internal', `The answer of ${label} could not be taken`, cause));
@@ -195,7 +195,7 @@ export class Connection implements Receiver, RequestKeeper {
     if (signal) this.#follow(signal, pending);
   }
 
-  // Apart: closures made where every request passes would be made for every request.
+  // A method of its own, so that its closures are made only for requests with a signal.
   #follow(signal: AbortSignal, pending: PendingRequest): void {
     const cancel = (): void => this.cancel(pending, signal.reason as Error);
     signal.addEventListener('abort', cancel, { once: true });
@@ -242,7 +242,7 @@ export class Connection implements Receiver, RequestKeeper {
   #abandon(pending: PendingRequest, reason: string): void {
     const { transport } = this.#parts;
     const text = transport.abandon(pending, reason);
-    // Nobody waits for it: a server that does not take it does not stop.
+    // Not awaited: if the server cannot be told, the request is over here all the same.
     if (text !== undefined) transport.post(text).catch(() => {});
   }
 
@@ -266,7 +266,7 @@ export class Connection implements Receiver, RequestKeeper {
     }
   }
 
-  // A server must not keep a request going for ever by talking.
+  // A server must not keep a request open for ever by sending messages.
   #isCounted(pending: PendingRequest | undefined): boolean {
     if (!pending) return true;
     if (++pending.messages <= this.#parts.limits.messagesPerRequest) return true;
@@ -275,7 +275,7 @@ export class Connection implements Receiver, RequestKeeper {
     return false;
   }
 
-  // On a stream that all requests share, only progress lets one of them go on.
+  // On a stream that all requests share, only progress extends the time limit of one of them.
   #prolonged({ method, params }: Notice): PendingRequest | undefined {
     return method === 'notifications/progress' ? this.#pending.get(params['progressToken']) : undefined;
   }
@@ -295,7 +295,7 @@ export class Connection implements Receiver, RequestKeeper {
     else pending.fail(new RemoteError(error!));
   }
 
-  // A server that refuses a version and then names it is asked once more.
+  // A server that refuses a version, and yet lists it as supported, is asked once more.
   #isOffered({ code, data }: JsonObject, pending: PendingRequest): boolean {
     if (code !== -32022 || pending.isRepeated || this.dialect?.era !== 'modern') return false;
     const supported = isObject(data) ? data['supported'] : undefined;
@@ -344,7 +344,7 @@ export class Connection implements Receiver, RequestKeeper {
   }
 }
 
-// The data goes on without what is around it.
+// The data is passed on alone, so its long integers are noted with it.
 function noteData(params: JsonObject): void {
   const { data } = params;
   if (typeof data === 'object' && data !== null)

@@ -35,7 +35,7 @@ export interface ClientEvents {
   readonly warning: string;
 }
 
-/** What a transport is made with. */
+/** What a transport needs of its client. */
 export interface TransportNeeds {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
@@ -43,19 +43,19 @@ export interface TransportNeeds {
   /** How long connecting may still take. */
   readonly limit: ConnectLimit;
   readonly receiver: () => Receiver;
-  /** Makes a new session, when the server no longer knows the one there was; done once the handshake is. */
+  /** Makes a new session if the server no longer knows the old one; resolves after the handshake. */
   renew(): Promise<void>;
-  /** What the server said without being asked may have been missed. */
+  /** Told that notifications of the server may have been missed. */
   onGap(): void;
   onWarning(text: string): void;
-  /** Somebody has to sign in, or no longer: told once for each change. */
+  /** Told that somebody has to sign in, or no longer has to; once for each change. */
   onSignIn(needed: SignInNeeded | undefined): void;
 }
 
 /** How a client is set up. */
 export interface ClientSetup {
   readonly options: ClientOptions;
-  /** Under which name it is remembered what the server speaks. */
+  /** The name under which the revision of the server is remembered. */
   readonly address: string | undefined;
   /** How long a server may be silent before it is taken for an old one. */
   readonly probeMs: number | undefined;
@@ -66,11 +66,11 @@ export interface ClientSetup {
 
 type MetaFacts = Pick<SendOptions, 'capabilities' | 'logLevel'>;
 
-// As many kinds of clients as there usually are behind one connection.
+// More kinds of clients than there usually are behind one connection.
 const MAX_META_TEXTS = 64;
 const NAMELESS: Implementation = { name: 'toolcrib', version: '0' };
 
-/** The far side of a connection: what it speaks, how it stands, and how to reach it. */
+/** The server at the far end: its revision, the state of the connection to it, and the way to reach it. */
 export class Peer {
   readonly options: ClientOptions;
   readonly clock: Clock;
@@ -79,21 +79,21 @@ export class Peer {
   readonly connection: Connection;
   readonly questions: ServerQuestions;
   readonly listeners: Listeners<ClientEvents>;
-  /** Whether what the server asks is answered here. */
+  /** Whether this client itself answers questions of the server. */
   readonly hasHandlers: boolean;
   readonly #transport: Transport;
   readonly #opening: OpeningParts;
   readonly #limit: ConnectLimit;
   readonly #metaTexts = new Map<string, string>();
   #server: ServerFacts | undefined;
-  // The place among the levels of what an older server was asked for.
+  // The index of the level that an older server was asked for.
   #logLevel = Infinity;
   #state: ConnectionState = { kind: 'connecting' };
-  /** Told of everything the server says without being asked. */
+  /** Told of every notification that belongs to no request. */
   onNotice: ((notice: Notice) => void) | undefined;
-  /** The session is a new one: what was learnt in the old one is no longer good. */
+  /** Told that there is a new session: what was fetched in the old one may be out of date. */
   onRenewed: (() => void) | undefined;
-  /** Changes may have been missed: what was fetched is no longer good. */
+  /** Told that changes may have been missed: what was fetched may be out of date. */
   onGap: (() => void) | undefined;
 
   constructor({ options, address, probeMs, limit: shared, transport }: ClientSetup) {
@@ -156,23 +156,23 @@ export class Peer {
     return this.#transport.label;
   }
 
-  /** Whether an older server can tell of changes without being asked right now. */
+  /** Whether notifications of an older server can arrive right now. */
   get hearsChanges(): boolean {
     return this.#transport.isListening ?? true;
   }
 
-  /** How the connection stands. */
+  /** The state of the connection. */
   get state(): ConnectionState {
     return this.#state;
   }
 
-  /** What the server says of itself. */
+  /** What the server said of itself while connecting. */
   get server(): ServerFacts {
     if (this.#server) return this.#server;
     throw new ToolcribError('invalid_setup', 'The connection is not open.');
   }
 
-  /** Finds out what the server speaks. */
+  /** Connects: finds out which revision the server speaks. */
   async open(): Promise<void> {
     try {
       this.#server = await open(this.#opening);
@@ -196,7 +196,7 @@ export class Peer {
     };
   }
 
-  /** Says that something odd was dealt with. */
+  /** Reports something odd that was dealt with. */
   warn(text: string): void {
     this.listeners.tell('warning', text);
   }
@@ -229,8 +229,8 @@ export class Peer {
   async #settle({ era, capabilities }: ServerFacts): Promise<void> {
     if (era !== 'legacy') return;
     const { logLevel } = this.options;
-    const speaksUp = Object.keys(capabilities).length > 0 || this.hasHandlers;
-    if (speaksUp) this.#transport.listen?.();
+    const mayNotify = Object.keys(capabilities).length > 0 || this.hasHandlers;
+    if (mayNotify) this.#transport.listen?.();
     if (logLevel && 'logging' in capabilities)
       await askInTime(this.#opening, { method: 'logging/setLevel', params: { level: logLevel } });
   }

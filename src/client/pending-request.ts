@@ -4,7 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Received } from '../protocol/decode/received.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
-/** Something a server wants answered while a request waits. */
+/** A question of a server while a request is open. */
 export interface RawQuestion {
   readonly method: string;
   readonly params: JsonObject;
@@ -13,7 +13,7 @@ export interface RawQuestion {
 /** Told of a log entry. */
 export type OnLog = (level: ClientLogLevel, data: unknown, logger?: string) => void;
 
-/** What is sent. */
+/** A request as it is sent. */
 export interface Outgoing {
   readonly id: number;
   readonly method: string;
@@ -46,9 +46,9 @@ export interface Stoppable {
 export class PendingRequest implements StopListener {
   readonly outgoing: Outgoing;
   onProgress: ((progress: Progress) => void) | undefined;
-  /** Told of everything on the stream of this request that is neither an answer nor progress. */
+  /** Told of every message on the stream of this request that is neither an answer nor progress. */
   onNotice: ((method: string, params: JsonObject) => void) | undefined;
-  /** Answers what the server asks in the middle of this request. */
+  /** Answers questions that the server asks during this request. */
   onQuestion: ((asked: RawQuestion) => Promise<JsonObject>) | undefined;
   /** Told of the log entries that belong to this request. */
   onLog: OnLog | undefined;
@@ -56,9 +56,9 @@ export class PendingRequest implements StopListener {
   onStreamClosed: (() => void) | undefined;
   /** The caller on whose behalf it is passed on, if there is one. */
   caller: Caller | undefined;
-  /** How many questions of the server it waits with. */
+  /** How many questions of the server are open. */
   questions = 0;
-  /** What the transport does for it. */
+  /** The work of the transport for it. */
   work: Stoppable | undefined;
   /** Undoes the listener for the caller's signal. */
   release: (() => void) | undefined;
@@ -83,7 +83,7 @@ export class PendingRequest implements StopListener {
     this.#promise = promise;
   }
 
-  /** What to say when it took too long. */
+  /** The error text for a request that took too long. */
   get overdueText(): string {
     const { method, mcpName } = this.outgoing;
     const what = mcpName === undefined ? method : `${method} ${mcpName}`;

@@ -21,7 +21,7 @@ const TEMPLATE = [...SHOWN, 'mimeType', 'annotations', 'uriTemplate'];
 const PROMPT = [...SHOWN, 'arguments'];
 const ARGUMENT = ['name', 'title', 'description', 'required'];
 
-/** What a connection offers, in the terms of a source: definitions as they came, calls that go to the server. */
+/** A client as a source: definitions as the server sent them, calls that go to the server. */
 export class SourceFace {
   readonly resources: ResourceFace;
   readonly prompts: PromptFace;

@@ -25,7 +25,7 @@ export function granted(what: string, example = 'get_*') {
     );
 }
 
-/** What is granted, in one form. */
+/** A grant, in one form. */
 export function ruleOf(written: Granted | undefined): NameRule {
   if (written === undefined) return { allow: [], deny: [] };
   if (written === '*' || Array.isArray(written)) return { allow: [written].flat(), deny: [] };
@@ -69,7 +69,7 @@ const limits = z.strictObject({
     .describe('The longest a run may work; waiting for a person does not count.'),
 });
 
-/** What every agent says of itself, in a file of its own and in `toolcrib.yaml`. */
+/** The settings of every agent, in a file of its own and in `toolcrib.yaml`. */
 export const agentKeys = {
   description: z.string().default('').describe('What it is for; other agents that may ask it read this.'),
   instructions: z.string().default('').describe('What the model is told first.'),
@@ -91,7 +91,7 @@ export const agentKeys = {
 
 const everyAgent = z.strictObject(agentKeys);
 
-/** What every agent says of itself, with every default filled in. */
+/** The settings of every agent, with every default filled in. */
 export type WrittenKeys = z.output<typeof everyAgent>;
 
 /** The agents that another one may ask. */
@@ -102,12 +102,12 @@ export function askToolName(agent: string): string {
   return `ask_${agent.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
 }
 
-/** What such a tool says of itself. */
+/** The settings of such a tool. */
 export function askDescription(agent: string, description: string): string {
   return `Asks the agent ${agent}, which answers in words. ${description}`.trim();
 }
 
-/** What such a tool takes. */
+/** The arguments of such a tool. */
 export const askInput = {
   type: 'object',
   properties: {

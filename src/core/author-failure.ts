@@ -4,8 +4,8 @@ import { accident, errorTable, ToolcribError, type ErrorCode } from '../base/err
 import { bound, type Bound } from './essentials/limit-time.ts';
 
 /**
- * What an author's function threw, as the error its call ends with. Only error codes that the function can know about
- * pass: all others speak for the server, and the client, its sign-in code and the record would believe them.
+ * The error of a call whose author's function threw. Only codes for tools are kept: the client, its sign-in code and
+ * the record would take any other code for one of the server.
  */
 export function authorFailure(error: unknown, call: Call, name: string): Error {
   const { reason } = call.cancellation;
@@ -22,10 +22,7 @@ export function authorFailure(error: unknown, call: Call, name: string): Error {
   });
 }
 
-/**
- * Waits for a check that an author wrote: it may wait for something that never comes, and neither the caller nor its
- * slot is to wait with it.
- */
+/** Waits for a check that an author wrote, until the call is stopped: such a check may never end. */
 export function checkInTime<T>(check: Promise<T>, call: ToolCall, limit: Bound): Promise<T> {
   return bound(check, call, limit).catch((error: unknown) => {
     throw authorFailure(error, call, call.tool.name);
@@ -55,7 +52,7 @@ function mayTell(code: ErrorCode, call: Call): boolean {
   switch (code) {
     case 'cancelled':
       return call.cancellation.reason !== undefined;
-    // What a question fails with if the client cannot be asked.
+    // The error of a question, if the client cannot be asked.
     case 'missing_capability':
       return call.interview.asked > 0;
     case 'unknown_tool':

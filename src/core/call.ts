@@ -49,7 +49,7 @@ export interface Publication {
   readonly ttlMs?: number;
 }
 
-/** What a call can do towards its client while it runs; what the client did not ask for or cannot take is left out. */
+/** What a call can send to its client while it runs; without the members that its client did not ask for or lacks. */
 export interface Voice {
   readonly report?: ((progress: Progress) => void) | undefined;
   readonly log?: (level: ClientLogLevel, data: unknown, logger?: string) => void;
@@ -57,7 +57,7 @@ export interface Voice {
   readonly logLevel?: ClientLogLevel | undefined;
   /** Makes the call a task. */
   readonly detach?: (() => void) | undefined;
-  /** Lets the call ask, and wait while its client brings the answers with a further request. */
+  /** Lets the call wait, after it has asked, for the answers in a further request of its client. */
   readonly park?: (() => void) | undefined;
   /** Keeps something for the caller to fetch, and returns the link. */
   readonly publish?: ((publication: Publication) => ResourceLinkBlock) | undefined;
@@ -67,7 +67,7 @@ export interface Voice {
   readonly cleanWith?: (clean: Clean) => void;
 }
 
-/** Returns what may be said of what a tool wants to say. */
+/** Cleans a message of a tool, so that it may be sent. */
 export type Clean = <T>(said: T) => T;
 
 /** What calls of every kind have. */
@@ -91,7 +91,7 @@ export interface ToolCall extends CallParts {
   readonly longIntegers?: LongIntegers | undefined;
 }
 
-/** What tells the arguments of one call from those of another: long integers count as they were written. */
+/** The arguments in a form to compare or digest: with long integers as they were written. */
 export function givenOf({
   arguments: args,
   longIntegers,
@@ -122,7 +122,7 @@ export interface CompletionCall extends CallParts {
   readonly argument: { readonly name: string; readonly value: string };
   /** What the user has chosen for other arguments already. */
   readonly chosen: Readonly<Record<string, string>>;
-  /** Whether the caller sees what these values make of a template's address; what leads elsewhere is not suggested. */
+  /** Whether the caller may see the address that these values give a template; other values are not suggested. */
   readonly isSeen?: ((values: Readonly<Record<string, string>>) => boolean) | undefined;
 }
 

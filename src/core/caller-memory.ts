@@ -1,9 +1,9 @@
 import type { Caller, Tenant } from './caller.ts';
 
-// What a call asks for comes first, so that it lies together.
+// The topics of every call come first, so that they lie together in memory.
 const topics = ['view', 'rights', 'counts', 'row'] as const;
 
-/** What there is to remember about a caller. */
+/** A kind of value that is remembered about callers. */
 export type Topic = (typeof topics)[number];
 
 /** What is remembered about one caller: for every topic, which memory has a value, and that value. */
@@ -53,9 +53,9 @@ function pageOf(caller: Caller): Page | undefined {
 }
 
 /**
- * Remembers something about callers for as long as they are known. What is remembered about one caller lies in one
- * place, since with many callers each further map is a look into cold memory; so of every topic it has one value: one
- * that another memory keeps replaces it.
+ * Remembers a value about each caller, for as long as the caller is known. All values of a caller lie in one array,
+ * because with many callers every further map is a look into cold memory. So a caller has one value for each topic: if
+ * two memories share a topic, the one that wrote last has it.
  */
 export class CallerMemory<T> {
   readonly #place: number;

@@ -60,7 +60,7 @@ export function targetOf(call: Reading): Readable {
   }
 }
 
-/** The answer where there is nothing of that name or address for this caller. */
+/** The error for a name or address with nothing for this caller. */
 export function unknownReading(call: Reading): ToolcribError {
   switch (call.kind) {
     case 'resource':
@@ -74,7 +74,7 @@ export function unknownReading(call: Reading): ToolcribError {
   }
 }
 
-/** Tells which suggestions lead to something the caller sees; nothing where all do. */
+/** Tells which suggestions the caller may see; `undefined` if all. */
 export function suggestionFilter(call: CompletionCall): ((value: string) => boolean) | undefined {
   const { isSeen, chosen, argument } = call;
   return isSeen && ((value) => isSeen({ ...chosen, [argument.name]: value }));
@@ -85,7 +85,7 @@ export function withoutUnseen(result: Result, call: CompletionCall): Result {
   const isShown = suggestionFilter(call);
   if (!isShown || result.kind !== 'done' || !isObject(result.data)) return result;
   const values = result.data['values'] as readonly string[];
-  // How many there are would tell of those that are left out.
+  // Without the total, which would reveal how many are left out.
   return values.every(isShown) ? result : { ...result, data: toCompletion(values, isShown) };
 }
 

@@ -13,7 +13,7 @@ export interface QuestionCheck {
   check(questions: ReadonlyMap<string, Question>): void;
 }
 
-/** Returns the questions that may be put to a client. */
+/** Cleans questions before they are put to a client. */
 export type CleanQuestions = (questions: ReadonlyMap<string, Question>) => ReadonlyMap<string, Question>;
 
 /** Ends a handler's run because the client must answer first; the handler is run again with the answer in hand. */
@@ -42,9 +42,9 @@ export class Interview {
   #stopTime: (() => void) | undefined;
   #asker: Asker | undefined;
   #clean: CleanQuestions | undefined;
-  /** What another server, which asked in an earlier round, wants back with the answers. */
+  /** The state of the server behind the gateway that asked in an earlier round; it goes back with the answers. */
   farState: string | undefined;
-  /** Looks at the questions that end a run, while the stages can still see how it ends. */
+  /** Checks the questions that end a run before the stages see the result. */
   readonly checker: QuestionCheck | undefined;
 
   /**
@@ -56,7 +56,7 @@ export class Interview {
     this.checker = checker;
   }
 
-  /** Who is asked now. */
+  /** Who brings questions to the client now; `undefined` while it cannot be reached. */
   get asker(): Asker | undefined {
     return this.#asker;
   }
@@ -97,15 +97,15 @@ export class Interview {
     return this.#accepted ?? NONE;
   }
 
-  /** Lets time run, from now on and again after every question; `undefined` ends it. */
+  /** Starts the time limit now, and again after every question; `start` returns what stops it. `undefined` ends it. */
   limit(start: (() => () => void) | undefined): void {
     this.#stopTime?.();
     this.#startTime = this.#isUnlimited ? undefined : start;
     this.#stopTime = this.#waiting === 0 ? this.#startTime?.() : undefined;
   }
 
-  /** Removes the time limit: the call continues with a lifetime of its own. */
-  lift(): void {
+  /** Removes the time limit for good: the call goes on as a task, which has a lifetime of its own. */
+  liftLimit(): void {
     this.#isUnlimited = true;
     this.limit(undefined);
   }
@@ -113,7 +113,7 @@ export class Interview {
   /** Puts a question; the key names it across runs, and is its place in the order unless given. */
   put(question: Question, key = `question-${this.#asked + 1}`): Promise<unknown> {
     this.#asked++;
-    // An answer is found by its key: a second question of that name would be answered by a yes to the first.
+    // Answers are found by key: with a second question under one key, a yes to the first would answer both.
     if (this.#keys?.has(key))
       throw new ToolcribError('tool_failed', `Two questions are called "${key}"; give each its own key.`);
     (this.#keys ??= new Set()).add(key);
@@ -129,7 +129,7 @@ export class Interview {
     }
     const pending = this.#pending;
     const waiting = new Promise((resolve, reject) => pending.set(key, { question, resolve, reject }));
-    // A handler that awaits one question may never learn that another failed too.
+    // Avoids an unhandled rejection: a handler that awaits one question may not await another that fails too.
     waiting.catch(() => {});
     return waiting;
   }
@@ -166,7 +166,7 @@ export class Interview {
     }
   }
 
-  // A person gets more time than a handler; questions may overlap, and time runs again with the last answer.
+  // The time limit stops while a person is asked. Questions may overlap: it starts again with the last answer.
   async #ask(questions: ReadonlyMap<string, Question>, asker: Asker): Promise<ReadonlyMap<string, unknown>> {
     if (this.#waiting++ === 0) this.#stopTime?.();
     try {
@@ -196,7 +196,7 @@ function questionsOf(pending: ReadonlyMap<string, Pending>): Map<string, Questio
   return new Map([...pending].map(([key, { question }]) => [key, question]));
 }
 
-/** The answer in the form the handler gets it, or `undefined` when it is none: then the question is asked again. */
+/** The answer in the form the handler gets it; `undefined` if it does not fit the question, which is asked again. */
 export function readAnswer(question: Question, raw: unknown): unknown {
   if (!isObject(raw)) return undefined;
   switch (question.kind) {
@@ -245,7 +245,7 @@ export function checkFormSchema(schema: Readonly<Record<string, unknown>>): void
 
 function isField(property: Readonly<Record<string, unknown>>): boolean {
   const { type, items } = property;
-  // Of lists, forms have only choices.
+  // The only lists in forms are multiple choices.
   if (type === 'array') return isObject(items) && ('enum' in items || 'anyOf' in items);
   return FORM_TYPES.has(type) || 'enum' in property || 'oneOf' in property;
 }

@@ -22,10 +22,10 @@ export type CallTarget =
 /** The call that a target makes. */
 export type CallOf<T extends CallTarget> = Extract<Call, { readonly kind: T['kind'] }>;
 
-/** Who calls, and what else a transport knows; what is left out is that of a call within this process. */
+/** The caller, and what else a transport knows; the defaults are those of a call within this process. */
 export type GivenParts = Pick<CallParts, 'caller'> & Partial<CallParts>;
 
-/** Makes a call: every call is made here, whichever way it came. */
+/** Makes a call. Every call is made here, whatever it came by. */
 export function makeCall<T extends CallTarget>(target: T, parts: GivenParts): CallOf<T> {
   const {
     caller,

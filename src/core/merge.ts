@@ -48,11 +48,11 @@ export interface MergeOptions {
   readonly names?: Readonly<Record<string, SourceNames>>;
   /** Told of what is left out because its name is taken and it takes no prefix; without it, that is an error. */
   readonly onClash?: (left: NamedPlace) => void;
-  /** Whose apps callers have read, where that outlives this source. */
+  /** The sources whose apps callers have read; given if that must outlive this source. */
   readonly apps?: ReadApps;
 }
 
-/** Makes one source of several: what each offers is shown under a name of its own, and calls go where it leads. */
+/** Makes one source of several: everything is shown under a name of its own, and calls go to the source of the name. */
 export function merge(
   sources: Readonly<Record<string, ToolSource>>,
   { prefix = 'always', own, names: named = {}, onClash, apps = new ReadApps() }: MergeOptions = {},
@@ -61,7 +61,7 @@ export function merge(
   const labels = labelsByLook(Object.keys(sources), named);
   const options = { prefix, sources: named, labels, ...(onClash && { onClash }) };
   const names = new Naming(options);
-  // Not by copying the sources into an object: one of a thousand keys takes megabytes to make.
+  // A list, and not an object: one with a thousand keys takes megabytes to make.
   const parts: readonly MergedPart[] = [
     ...(own ? [{ label: OWN, source: own }] : []),
     ...Object.entries(sources).map(([label, source]) => ({ label, source })),
@@ -111,7 +111,7 @@ function readingNames(
   named: Readonly<Record<string, SourceNames>>,
 ): Pick<MergedFaces, 'prompts' | 'addresses'> {
   return {
-    // Without their names in front of them, so that one rename does not change several things.
+    // `rename` is for tools: it must not rename a prompt of the same name, too.
     prompts: new Naming({ ...options, ...(labels && { labels }), sources: withoutRenames(named) }),
     addresses: new Naming({
       ...options,
@@ -124,7 +124,7 @@ function readingNames(
 
 type Renaming = (tool: Tool, name: string, place: NamedPlace) => Tool;
 
-// The same copy each time, so that what is known of it need not be worked out again.
+// The same copy each time, because stages and encoders cache by it.
 function createRenaming(addresses: Naming): Renaming {
   const copies = new WeakMap<Tool, Tool>();
   return (tool, name, place) => {
@@ -169,7 +169,7 @@ function mergedList(
     andThen(allOf(parts.map(({ source }) => source.list(caller))), (lists) => known.of(lists, put));
 }
 
-// An app need not be listed: the tool that is shown with it is enough.
+// The addresses of apps are taken from the tools, because an app need not be listed.
 function appPlaces(lists: readonly (readonly Tool[])[], parts: readonly MergedPart[]): NamedPlace[] {
   return lists.flatMap((tools, index) =>
     [...new Set(tools.flatMap(appsOf))].map((name) => ({ source: parts[index]!.label, name })),
@@ -195,15 +195,15 @@ function routeTool(
   });
 }
 
-// While a call waits, such as for a person, its server may say something else of the tool, which nobody has looked at.
+// While a call waits, such as for a person, its server may change the definition, which nobody has looked at then.
 function requireSame(called: Tool, now: Tool): void {
   const [before, after] = [asAuthored(called), asAuthored(now)];
-  // A copy that a stage made by hand does not tell what it was made of.
+  // Of a copy that a stage made by hand the original is not known, so definitions are compared.
   if (before === after || before === called || definitionDigest(before) === definitionDigest(after)) return;
   throw new DefinitionChanged(called.name);
 }
 
-/** The answer to a call of a tool that is no longer what its caller was shown. */
+/** The refusal of a call whose tool has another definition than its caller was shown. */
 export class DefinitionChanged extends ToolcribError {
   constructor(name: string) {
     super(
@@ -213,7 +213,7 @@ export class DefinitionChanged extends ToolcribError {
   }
 }
 
-// Only what was really read: an address alone gives nothing.
+// Noted only if the app was really read; knowing its address is not enough.
 function noteApp(call: Reading, result: Awaitable<Result>, apps: ReadApps): Awaitable<Result> {
   if (call.kind !== 'resource' || !isApp(call.uri)) return result;
   const { caller, resource } = call;
@@ -230,7 +230,7 @@ function shownChanges(
 ): readonly Change[] {
   if (change.kind === 'resource') return shownUpdates(change, label, faces);
   if (change.kind !== 'tools') return [change];
-  // Names are given by lists alone: here it is not known yet what else has the same.
+  // Only lists give names. Tools that are not listed yet are announced by their own name.
   const shown = (list: readonly string[]): string[] =>
     list.map((name) => names.known({ source: label, name }));
   const { added, removed, modified } = change;

@@ -3,36 +3,36 @@ import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { Reservation } from './memory/memory.ts';
 
-/** What names this process among those that share a record: the number of a process may be given out again. */
+/** The name of this process among those that share a record; not the process number alone, which is used again. */
 export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
 
 /** Looks at a call before its author's code can change what was sent. */
 export interface Witness {
   /** The text about the arguments for the record: computed once, and kept. */
   look(): string;
-  /** Looks at what a person made of the call: that is what runs. */
+  /** Looks again after a person has changed the arguments: the changed call is the one that runs. */
   lookAgain(changed: Call): void;
-  /** Puts on record that the call is under way; it has an intent from then on. */
+  /** Writes the intent of the call, so that it is on record while it is under way. */
   intend(): Promise<void>;
 }
 
-/** Where an answer comes from that was not made for its call: the cache, a run of another call, or an earlier call. */
+/** Where an answer is from that was not made for its call: the cache, a run of another call, or an earlier call. */
 export type AnsweredFrom = 'cache' | 'joined' | 'replay';
 
-/** What the steps of a call note about it while it passes, for the stage that writes it down. */
+/** Facts that the steps of a call note on it, for the stage that writes the record. */
 export class CallRecord {
   #id: string | undefined;
   #answeredFrom: AnsweredFrom | undefined;
   #bytes: number | undefined;
   #hasIntent = false;
   #hasRun = false;
-  /** A verified continuation of an earlier request: it was counted then. */
+  /** Whether the call goes on from an earlier request, as proven by its sealed state: limits counted it then. */
   readonly isResumed: boolean;
   /** The call within which this one is made, such as that of an agent. */
   readonly within: CallRecord | undefined;
   /** Whether the call has a slot of its caller, which a call within it may use; set by `concurrency`. */
   slot: 'free' | 'lent' | undefined;
-  /** The stage that writes the call down; set by `audit`. */
+  /** Looks at the call for the record; set by `audit`. */
   witness: Witness | undefined;
   /** The trace this call is part of; set by `trace`. */
   traceId: string | undefined;
@@ -42,7 +42,7 @@ export class CallRecord {
   reservation: Reservation | undefined;
   /** The account an upstream was called with; set by the gateway. */
   account: string | undefined;
-  /** Who agreed to the call, or how that was told; set by `approve`. */
+  /** Who agreed to the call: a person, a grant or an argument; set by `approve`. */
   approval: string | undefined;
   /** The approval to be used up, with the intent, before the tool runs; set by `approve`. */
   approvalToUse: string | undefined;
@@ -69,7 +69,7 @@ export class CallRecord {
     return this.#hasIntent;
   }
 
-  /** Whether the target was let run: what ends a call before that is a refusal. */
+  /** Whether the target was allowed to run: a call that fails before is refused. */
   get hasRun(): boolean {
     return this.#hasRun;
   }
@@ -95,10 +95,7 @@ export class CallRecord {
     this.#hasIntent = false;
   }
 
-  /**
-   * To be called before the target is let run: what was sent is looked at before anything an author wrote can change
-   * it.
-   */
+  /** Called right before the target runs: the arguments are recorded before its author's code can change them. */
   letRun(): void {
     this.beforeRun();
     this.#hasRun = true;
@@ -114,13 +111,13 @@ export class CallRecord {
     return (this.#id ??= `${processName}-${(++count).toString(36)}`);
   }
 
-  /** To be called before anything an author wrote is given the arguments. */
+  /** Called before code of an author gets the arguments. */
   beforeRun(): void {
-    // An intent has said what they are.
+    // The intent has them already.
     if (!this.#hasIntent) this.witness?.look();
   }
 
-  /** To be awaited before a client learns that the call continues without it: it must not get lost then. */
+  /** Awaited before a client gets a task for the call: from then on the call must be on record. */
   beforeDetaching(): Promise<void> | undefined {
     return this.#hasIntent ? undefined : this.witness?.intend();
   }
@@ -131,7 +128,7 @@ let count = 0;
 /** The refusals that are on record already, so that they are not recorded twice. */
 export const recorded = new WeakSet<object>();
 
-/** A request of a known caller that was turned away before it became a call. */
+/** A request of a known caller that was refused before it became a call. */
 export interface Refusal {
   readonly caller: Caller;
   /** The method, where the message could be read that far. */

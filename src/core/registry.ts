@@ -38,7 +38,7 @@ export interface CallableSchema<I extends SchemaLike = SchemaLike> extends Omit<
   readonly outputSchema?: SchemaLike;
 }
 
-// What no schema describes is an object all the same.
+// Arguments without a schema are an object, too.
 type Arguments<I> = unknown extends HandlerInput<I> ? Record<string, unknown> : HandlerInput<I>;
 
 /** How a registry treats what is put into it. */

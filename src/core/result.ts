@@ -8,7 +8,7 @@ export type Result = Done | Failed | NeedsInput;
 
 // The values of a result from another server may be getters, which parse what is large when it is first read.
 interface Ending {
-  /** Blocks in order; absent when the result is data alone, whose JSON text then stands in for them. */
+  /** Blocks in order; absent if the result is data alone, which is then shown as JSON text. */
   readonly content?: readonly ContentBlock[];
   /** The structured value; `undefined` means there is none, `null` is a value. */
   readonly data?: unknown;
@@ -56,7 +56,7 @@ export interface NeedsInput {
   readonly questions: ReadonlyMap<string, Question>;
   /** Answers of earlier rounds, to be carried along. */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** What another server, which asks, wants back with the answers. */
+  /** The state of the server behind the gateway that asks; it goes back with the answers. */
   readonly state?: string;
 }
 
@@ -105,7 +105,7 @@ function fromFullResult(value: FullResult): Done | Failed {
   };
 }
 
-/** The same blocks, where a resource that carries nothing is a link: sent as it is, strict clients would fail on it. */
+/** The same blocks, with a link for a resource without content, on which strict clients would fail. */
 export function withLinks(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
   return blocks.some(isBodyless)
     ? blocks.map((block) => (isBodyless(block) ? toLink(block) : block))

@@ -57,7 +57,7 @@ async function readResource(call: ResourceCall, context: CallContext): Promise<R
 }
 
 async function fillPrompt(call: PromptCall, context: CallContext): Promise<Result> {
-  // What its arguments keep from running has not run.
+  // With invalid arguments it has not run.
   call.record.keepFromRunning();
   const args = checkPromptArguments(call.prompt, call.arguments);
   call.record.letRun();

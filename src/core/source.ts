@@ -26,7 +26,7 @@ export interface ToolChange {
 export interface ResourceUpdate {
   readonly kind: 'resource';
   readonly uri: string;
-  /** Whether it is about what a caller found at that address; always unless set. */
+  /** Whether the update is about the resource that a caller found at that address; always unless set. */
   readonly concerns?: (found: Resource | ResourceTemplate, caller: Caller) => boolean;
 }
 
@@ -69,8 +69,8 @@ export interface ToolSource {
   readonly prompts?: PromptFace | undefined;
   /** The names of the stages it is behind. */
   readonly stages?: ReadonlySet<string>;
-  /** Tells of changes until the returned function is called. */
+  /** Calls the listener with each change, until the returned function is called. */
   watch?(listener: (change: Change) => void): () => void;
-  /** Has it tell of new content of a resource, where that must be asked for, until the returned function is called. */
+  /** Asks for announcements of new content of a resource until the returned function is called; unset if not needed. */
   follow?(uri: string, caller: Caller): () => void;
 }

@@ -10,7 +10,7 @@ import type { ToolSource } from './source.ts';
 import { trustedLike, type Tool } from './tool.ts';
 import { makeRoomIn } from './memory/bounded-map.ts';
 
-/** What comes behind a stage: the next stage, and the source at the end. */
+/** The next step behind a stage: another stage or, at the end, the source. */
 export type Next<C extends Call = ToolCall> = (call: C) => Awaitable<Result>;
 
 /** A named step in front of a source. */
@@ -19,52 +19,40 @@ export interface Stage {
   /** Hides a tool from a caller (`null`) or changes its definition; listing and finding both go through it. */
   readonly expose?: (tool: Tool, caller: Caller) => Tool | null;
   /**
-   * Whether a caller sees a resource, a template or a prompt; with an address, whether it sees what is read there
-   * through the template. While an address is being completed, the variables without a value stand in it as the
-   * template has them. Finding, following and suggesting go through it too.
+   * Whether a caller sees a resource, a template or a prompt. With an address: whether it may read that address through
+   * the template; while an address is completed, variables without a value are in it as they are in the template.
+   * Finding, following and suggesting go through it too.
    */
   readonly exposeReading?: (target: Readable, caller: Caller, address?: string) => boolean;
-  /** What `expose` looks at in a caller; callers with the same answer share one view. Left out, each has its own. */
+  /** The part of a caller that `expose` depends on: callers with the same part share one view. Left out, none do. */
   readonly viewOf?: (caller: Caller) => string;
   /**
-   * Puts something around the call; runs once per tool, not per call. Returns `next` itself where it does not apply.
+   * Wraps the calls of a tool. Called once per tool, not per call. Returns `next` itself where it does not apply.
    */
   readonly wrap?: (tool: Tool, next: Next) => Next;
   /** The same around resources, prompts and completions; runs once. */
   readonly wrapReading?: (next: Next<Reading>) => Next<Reading>;
-  /** Puts something around the source before any stage sees its tools: unlike `expose` it may wait. */
+  /** Wraps the source before any stage sees its tools; unlike `expose` it may wait. */
   readonly wrapSource?: (source: ToolSource) => ToolSource;
 }
-
-/** The same source with more stages inside those it has: nearer to the tool than any of them. */
-export function withInnerStages(source: ToolSource, inner: readonly Stage[]): ToolSource {
-  const known = made.get(source);
-  if (!known) return withStages(source, inner);
-  const base = made.get(known.source);
-  if (!base) return withStages(known.source, [...known.stages, ...inner]);
-  return withStages(withInnerStages(known.source, inner), known.stages);
-}
-
-// What each source behind stages was made of, so that further stages can be put inside of them.
-const made = new WeakMap<ToolSource, { readonly source: ToolSource; readonly stages: readonly Stage[] }>();
 
 /** The same source behind stages, the first one outermost. */
 export function withStages(given: ToolSource, stages: readonly Stage[]): ToolSource {
   checkStages(stages);
   const source = stages.reduceRight((inner, stage) => stage.wrapSource?.(inner) ?? inner, given);
-  const lines = new WeakMap<Tool, Next>();
+  const chains = new WeakMap<Tool, Next>();
   // All stages of one tool folded into one function.
-  const lineOf = (tool: Tool): Next => {
-    let line = lines.get(tool);
-    if (!line) {
+  const chainOf = (tool: Tool): Next => {
+    let chain = chains.get(tool);
+    if (!chain) {
       // Only the innermost stages refuse unknown names: a refusal further out would hide the call from the others.
-      const isLast = source.stages === undefined;
-      const run: Next = isLast ? (call) => runPresent(call, source) : (call) => source.call(call);
-      const last = isLast && absentTools.has(tool) ? refuseAbsent : run;
-      line = stages.reduceRight((next, stage) => stage.wrap?.(tool, next) ?? next, last);
-      lines.set(tool, line);
+      const isInnermost = source.stages === undefined;
+      const run: Next = isInnermost ? (call) => runPresent(call, source) : (call) => source.call(call);
+      const last = isInnermost && absentTools.has(tool) ? refuseAbsent : run;
+      chain = stages.reduceRight((next, stage) => stage.wrap?.(tool, next) ?? next, last);
+      chains.set(tool, chain);
     }
-    return line;
+    return chain;
   };
   const read = stages.reduceRight<Next<Reading>>(
     (next, stage) => stage.wrapReading?.(next) ?? next,
@@ -73,7 +61,7 @@ export function withStages(given: ToolSource, stages: readonly Stage[]): ToolSou
   const readings = exposeReadings(source, stages);
   const behind: ToolSource = {
     ...withExposure(source, stages),
-    call: (call) => (call.kind === 'tool' ? lineOf(call.tool)(call) : read(readings.narrow(call))),
+    call: (call) => (call.kind === 'tool' ? chainOf(call.tool)(call) : read(readings.narrow(call))),
     stages: new Set([...(source.stages ?? []), ...stages.map(({ name }) => name)]),
     get resources() {
       return readings.resources();
@@ -88,6 +76,18 @@ export function withStages(given: ToolSource, stages: readonly Stage[]): ToolSou
   return behind;
 }
 
+/** The same source with more stages inside those it has, nearer to the tool. */
+export function withInnerStages(source: ToolSource, inner: readonly Stage[]): ToolSource {
+  const known = made.get(source);
+  if (!known) return withStages(source, inner);
+  const base = made.get(known.source);
+  if (!base) return withStages(known.source, [...known.stages, ...inner]);
+  return withStages(withInnerStages(known.source, inner), known.stages);
+}
+
+// The source and the stages behind each result of `withStages`, so that more stages can be put inside.
+const made = new WeakMap<ToolSource, { readonly source: ToolSource; readonly stages: readonly Stage[] }>();
+
 function readPresent(call: Reading, source: ToolSource): Awaitable<Result> {
   requirePresent(call);
   if (call.kind !== 'completion' || !call.isSeen) return runPresent(call, source);
@@ -99,7 +99,7 @@ function runPresent(call: Call, source: ToolSource): Awaitable<Result> {
   return source.call(call);
 }
 
-// A function has a name too, and would pass for the stage it makes while doing nothing.
+// A factory that was not called has a name like a stage, and would silently do nothing.
 function checkStages(stages: readonly unknown[]): void {
   const wrong = stages.find((stage) => typeof stage === 'function');
   if (typeof wrong !== 'function') return;
@@ -112,7 +112,7 @@ function refuseAbsent({ tool }: ToolCall): never {
 
 type Views = Pick<ToolSource, 'list' | 'find'>;
 
-/** What callers of one kind see. */
+/** The tools and lists as callers of one kind see them. */
 interface View {
   readonly tools: WeakMap<Tool, Tool | null>;
   readonly lists: WeakMap<readonly Tool[], readonly Tool[]>;
@@ -143,7 +143,7 @@ function withExposure(source: ToolSource, stages: readonly Stage[]): Views {
     find: (name, caller) =>
       andThen(source.find(name, caller), (tool) => {
         const view = viewOf(caller);
-        // The same steps whether the tool is hidden or not there at all, so that time does not tell which.
+        // The same steps for a hidden tool and for none, so that the time taken does not tell them apart.
         return (tool ? exposeTo(tool, caller, view) : remember(view.tools, NO_TOOL, hidden)) ?? undefined;
       }),
   };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ToolcribError } from '../base/errors.ts';
 
-/** Where a name that is shown leads. */
+/** The source behind a shown name, and its own name there. */
 export interface NamedPlace {
   /** The label of the source. */
   readonly source: string;
@@ -223,7 +223,7 @@ const toolStyle: NameStyle = {
   unique: (shown, place) => `${shown.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hashOf(place)}`,
 };
 
-/** What a name looks like to a reader in a hurry: without case, and without other forms of the same letters. */
+/** The key by which names look alike: without case, and without other forms of the same letters. */
 export function lookOf(name: string): string {
   // oxlint-disable-next-line no-control-regex -- ASCII is what it means.
   if (/^[\x00-\x7f]*$/.test(name)) return name.toLowerCase();

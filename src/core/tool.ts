@@ -85,7 +85,7 @@ export interface Tool<Input = Record<string, unknown>> extends ListedFields {
   readonly place?: NamedPlace;
   /** The tenant to whose account its server lists it; unset where all callers share one. */
   readonly account?: string;
-  /** Its questions come while it runs elsewhere, and running it again would not bring them back. */
+  /** It asks while it runs at another server, and running it again would not repeat its questions. */
   readonly asksLive?: boolean;
   /** What a client must be able to do for this tool to work; others get an error that says so. */
   readonly requires?: readonly Requirement[];
@@ -99,8 +99,7 @@ export interface Tool<Input = Record<string, unknown>> extends ListedFields {
   handler(args: Input, context: ToolContext): unknown;
 }
 
-// Every field of a tool but its function. The compiler sees to it that none is missing, so a new field is added here
-// alone.
+// Every field of a tool but its function. The compiler checks that none is missing: a new field is added here alone.
 const FIELDS: Readonly<Record<Exclude<keyof Tool, 'handler'>, 'listed' | 'kept'>> = {
   name: 'listed',
   title: 'listed',
@@ -180,7 +179,7 @@ export function defineTool<
   });
 }
 
-// Callers without types get a word instead of a tool that cannot work.
+// For authors without type checks: an error that names the mistake, instead of a tool that cannot work.
 function checkParts(definition: object, handler: unknown): void {
   for (const [wrong, right] of [
     ['inputSchema', 'input'],
@@ -240,7 +239,7 @@ export function asAuthored(tool: Tool): Tool {
 
 const authored = new WeakMap<Tool, Tool>();
 
-/** What a stage made of a tool: the same code, and what was only assumed before still is. */
+/** A tool that a stage changed: marked as the same code, with the same hints as only assumed. */
 export function trustedLike(tool: Tool, shown: Tool): Tool {
   nameCode(shown, codeOf(tool));
   const assumed = tool.assumedHints?.filter((hint) => !isAssumed(shown, hint));
@@ -248,12 +247,12 @@ export function trustedLike(tool: Tool, shown: Tool): Tool {
   return changeTool(shown, { assumedHints: [...assumed, ...(shown.assumedHints ?? [])] });
 }
 
-/** Names the code a tool is made of, so that it is known for the same when it is loaded again. */
+/** Names the code of a tool, so that it is recognised when it is loaded again. */
 export function nameCode(tool: Tool, code: string): void {
   codes.set(tool, code);
 }
 
-/** The name of the code a tool is made of; a tool without a name for its code is like no other. */
+/** The name of the code of a tool; one without a name gets one that no other has. */
 export function codeOf(tool: Tool): string {
   let code = codes.get(tool);
   if (code === undefined) codes.set(tool, (code = `#${++lastCode}`));

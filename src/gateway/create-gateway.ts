@@ -46,7 +46,7 @@ export interface Gateway {
   readonly isReady: boolean;
   /** The names of all tools, whether or not a caller may see them. */
   readonly tools: readonly string[];
-  /** What a person allowed for a while, by `onToolCall`. */
+  /** The grants that a person gave through `onToolCall`. */
   readonly grants: Grants;
   /** Starts listening. */
   listen(): Promise<Listening>;
@@ -95,7 +95,7 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
   }
 }
 
-// Loads what will be needed while the store's thread starts.
+// Loads further modules while the thread of the store starts.
 function loadAhead({ access, auth }: Config): void {
   if (access?.some(({ when }) => when !== undefined)) void import('@marcbachmann/cel-js');
   if (auth?.keys) void import('../auth/key-sign-in.ts');

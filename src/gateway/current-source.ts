@@ -68,7 +68,7 @@ export class CurrentSource implements ToolSource {
     this.#source = source;
     this.#watchCurrent();
     for (const one of this.#following) {
-      // First the new one, so that what both have is not left in between.
+      // The new one first, so that resources of both are followed without a break.
       const stop = source.follow?.(one.uri, one.caller);
       one.stop?.();
       one.stop = stop;

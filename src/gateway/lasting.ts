@@ -30,16 +30,16 @@ export interface Lasting extends OpenedStore {
   readonly breakers: Breakers;
   readonly results: ResultCache;
   readonly running: RunningKeys;
-  /** What a person at hand allowed for a while. */
+  /** The grants of a person at hand. */
   readonly grants: Grants;
-  /** Who has got what others wrote. */
+  /** The callers who lately read texts of others. */
   readonly untrustedReads: UntrustedReads;
   /** The other servers, once there are any. */
   upstreams(): Promise<Upstreams>;
-  /** Closes what needs closing. */
+  /** Closes all of it. */
   close(): Promise<void>;
   readonly pins: PinBook;
-  /** What callers have used of agents. */
+  /** How much callers have used of agents. */
   readonly allowance: TokenAllowance;
   /** The calls that agents are answering. */
   readonly runs: RunsUnderWay;

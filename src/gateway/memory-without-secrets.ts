@@ -3,7 +3,7 @@ import { parseJson } from '../base/parse-json.ts';
 import type { Secrets } from '../observe/secrets.ts';
 
 /**
- * The same memory, with secrets redacted from what clients say about themselves: a credential may be sent as a name.
+ * The same memory, with secrets redacted from the descriptions of clients: a credential may be sent as a name.
  */
 export function withoutSecrets(memory: Memory, live: Secrets): Memory {
   const { sessions } = memory;

@@ -3,7 +3,7 @@ import { watchProcess } from '../observe/process-metrics.ts';
 import type { Route } from '../server/http/routes.ts';
 import type { Gateway } from './create-gateway.ts';
 
-/** What the operator's routes show. */
+/** The facts that the operator's routes show. */
 export interface OperationParts {
   readonly gateway: Pick<Gateway, 'isReady'>;
   readonly metrics: Metrics;

@@ -17,7 +17,7 @@ import { createOpenApiTools } from './openapi-tools.ts';
 export interface ReadyParts {
   readonly loaded: LoadedConfig;
   readonly version: string;
-  /** What callers see. */
+  /** The tools as callers see them. */
   readonly source: Pick<ToolSource, 'list'>;
   readonly log: Log;
 }
@@ -25,7 +25,7 @@ export interface ReadyParts {
 /** Ready-made tools and their resources. */
 export interface ReadyTools {
   readonly tools: readonly Tool[];
-  /** What OpenAPI descriptions contain that is not offered, each with its place in the configuration. */
+  /** Parts of OpenAPI descriptions that are not offered, each with its place in the configuration. */
   readonly warnings: readonly Complaint[];
   /** Lets calls under way finish, then closes connections and processes. */
   close(): Promise<void>;
@@ -181,7 +181,7 @@ function refuseSameNames(made: readonly Placed[], { complain }: LoadedConfig): v
   if (complaints.length > 0) throw complaintError(complaints);
 }
 
-// What a caller may know: it shapes requests and results, and says nothing about the machine.
+// Settings that callers may know: they shape requests and results, and reveal nothing about the machine.
 function shownSettings({ server, stages }: Config): Readonly<Record<string, unknown>> {
   return {
     delivery: server.delivery,

@@ -25,7 +25,7 @@ export interface SkillFoldersOptions {
 
 /** The skills of some folders, in a registry. */
 export interface SkillFolders {
-  /** What is wrong with the skills as they are on the disk. */
+  /** The problems of the skills on the disk. */
   readonly complaints: readonly Complaint[];
   readonly skills: ReadonlyMap<string, ServedSkill>;
   /** Stops watching; the skills stay. */
@@ -120,13 +120,13 @@ class Folders implements SkillFolders {
     this.#report([...complaints, ...this.#put(all)]);
   }
 
-  // What did not change stays the same object, so that no change is announced.
+  // Unchanged skills stay the same objects, so that no change is announced.
   #same(skill: ServedSkill): ServedSkill {
     const known = this.#lastGood.get(skill.uri);
     return known && digest(describeSkill(known)) === digest(describeSkill(skill)) ? known : skill;
   }
 
-  // What is taken from two folders, or differs inside and around another skill, is left out.
+  // Skills with the same address from two folders, or that differ inside and around another skill, are left out.
   #put(all: readonly ServedSkill[]): readonly Complaint[] {
     const { registry } = this.#options;
     const before = this.#skills;

@@ -33,7 +33,7 @@ import type { Lasting } from './lasting.ts';
 export interface StandardStages {
   readonly inOrder: readonly Stage[];
   readonly refuse: AuditStage['refuse'];
-  /** Records what was only counted so far. */
+  /** Records refusals that were only counted so far. */
   readonly flush: AuditStage['flush'];
   /** Records counts, and open calls as cancelled; the last step before the record is closed. */
   readonly close: AuditStage['close'];
@@ -43,7 +43,7 @@ export interface StandardStages {
   readonly policyVersion: string;
 }
 
-/** What a configuration does not say. */
+/** The parts of the stages that are not in a configuration. */
 export interface StageParts extends Pick<ApproveParts, 'onToolCall' | 'toolsOf'> {
   readonly access?: Access | undefined;
 }
@@ -139,7 +139,7 @@ function createApprove(
 const ONLY_ASKERS = { when: [] };
 // A server may still set a mode of its own.
 const HOLD_NOTHING = { mode: 'off' } as const;
-// No call may last for ever, whatever is switched off.
+// Used if the stage is switched off: no call may last for ever.
 const LONGEST = { seconds: 3600 };
 // Checks written by authors should be quick.
 const CHECK_MS = 30_000;
@@ -163,7 +163,7 @@ function pinModes({ mcpServers = {} }: Config): Readonly<Record<string, PinMode 
   return Object.fromEntries(Object.entries(mcpServers).map(([name, server]) => [name, server.pin]));
 }
 
-// With a wildcard the operator has named nothing: whatever the server adds would fit.
+// A wildcard names no tool: any tool that the server adds would fit it.
 function namedOnes({ mcpServers = {} }: Config): Readonly<Record<string, readonly string[]>> {
   const exact = (names: '*' | readonly string[]): readonly string[] =>
     names === '*' ? [] : names.filter((name) => !name.includes('*'));

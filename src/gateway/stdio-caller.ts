@@ -5,7 +5,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { Authentication } from './authentication.ts';
 import type { Config } from './settings/config.ts';
 
-/** What names the caller at the other end of standard input and output. */
+/** The credential or setting that names the caller over standard input and output. */
 export interface StdioIdentity {
   readonly auth: Config['auth'];
   readonly authentication: Authentication | undefined;

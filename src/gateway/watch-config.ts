@@ -12,7 +12,7 @@ import { readConfig, type LoadedConfig, type LoadOptions, type Sources } from '.
 export interface WatchConfigOptions extends LoadOptions {
   /** Called with every valid configuration; the next one waits until it is done. */
   readonly onChange: (loaded: LoadedConfig) => void | Promise<void>;
-  /** Called with what is wrong; the last valid configuration stays in use. */
+  /** Called with the problem; the last valid configuration stays in use. */
   readonly onProblem: (problem: ToolcribError) => void;
   /** What the configuration in use was made from. */
   readonly sources: Sources;

@@ -27,10 +27,10 @@ export interface AgentEvents {
   /** A person is asked whether a call may be made; time does not count until the end. */
   'decision:start': DecisionRequest;
   'decision:end': DecisionEnded;
-  /** A server asks something in the middle of a call. */
+  /** A server asks something during a call. */
   'question:start': ServerQuestion;
   'question:end': ServerQuestion & { readonly outcome: string; readonly ms: number };
-  /** How a connection stands. */
+  /** The state of a connection. */
   server: { readonly server: string; readonly state: ConnectionState };
   /** Something a person should know, such as a rule that matches nothing. */
   warning: string;
@@ -90,7 +90,7 @@ export interface ToolExplanation {
   readonly name: string;
   /** What the model knows it by; `undefined` where it does not see it. */
   readonly shownAs: string | undefined;
-  /** What becomes of a call: it runs, a person is asked, or it is refused. */
+  /** What happens to a call: it runs, a person is asked, or it is refused. */
   readonly verdict: Verdict | undefined;
   /** Why it is seen or not. */
   readonly reason: string;

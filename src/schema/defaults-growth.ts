@@ -2,7 +2,7 @@ import { copyJson, isObject } from '../base/json.ts';
 import { appliedInPlace, resolverOf, type Follow, type Node } from './references.ts';
 import type { JsonSchema } from './schema.ts';
 
-// What is filled in may itself be filled in, so that a small schema could multiply with each level.
+// A default may have members with defaults, so a small schema could multiply with each level.
 const MAX_STEPS = 100_000;
 const STEPS_A_VALUE = 10;
 const MAX_DEPTH = 128;

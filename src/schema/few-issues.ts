@@ -16,7 +16,7 @@ export interface RawIssue {
   dropped?: number;
 }
 
-/** How many problems one of them stands for. */
+/** How many problems a reported one represents. */
 export function countOf({ dropped = 0 }: RawIssue): number {
   return 1 + dropped;
 }

@@ -24,7 +24,7 @@ import {
 } from './interpreted-members.ts';
 import type { Node } from './references.ts';
 
-/** What some keywords need from elsewhere. */
+/** The parts that some keywords need. */
 export interface Means {
   /** The check of a format, which passes values the format is not about; `undefined` if it is not known. */
   readonly formatOf: (name: string) => ((value: unknown) => boolean) | undefined;

@@ -54,7 +54,7 @@ export function requiredInOutline(
   };
 }
 
-/** What the names of all members must be like. */
+/** The check of the names of all members. */
 export function propertyNames(told: unknown, _node: Node, { checkOf }: Inside): Check {
   const check = checkOf(told);
   return (value, run) => {

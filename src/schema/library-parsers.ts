@@ -38,7 +38,7 @@ export function parserOfLarge(schema: SelfDescribing): Parse {
   };
 }
 
-// Zod words problems at the end of a run, so there is a schema whose run only hands over what was found before.
+// Zod writes the messages of problems at the end of a run. This schema only passes on problems that were found before.
 function reporterFor(schema: ZodSchema & SelfDescribing): (result: Payload) => Outcome {
   const reporter = schema.clone(schema._zod.def) as typeof schema;
   const { run } = reporter._zod;

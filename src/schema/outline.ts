@@ -23,7 +23,7 @@ export function outlineCheckOf(schema: SelfDescribing): (value: unknown) => read
   };
 }
 
-/** What is known of every value that a library accepts, as JSON Schema. */
+/** A JSON Schema that every value accepted by the library fits. */
 function outlineOf({ '~standard': { jsonSchema, vendor } }: SelfDescribing): JsonSchema {
   const libraryOptions = vendor === 'zod' ? { libraryOptions: { override: loosen } } : {};
   try {
@@ -50,7 +50,7 @@ interface ZodPart {
 
 function loosen({ zodSchema, jsonSchema }: ZodPart): void {
   const { type, coerce, in: from, checks } = zodSchema._zod.def;
-  // What is changed before it is checked, or replaced if that fails, may be anything.
+  // A value that is converted before its check, or replaced after a failed one, may be anything.
   const isReplaced =
     coerce === true || type === 'catch' || (type === 'pipe' && from?._zod.def.type === 'transform');
   const isOverruled = Object.keys(zodSchema.meta?.() ?? {}).some((keyword) => !NOTE.test(keyword));
@@ -64,5 +64,5 @@ function leaveOut(schema: Record<string, unknown>, isLeftOut: (keyword: string) 
 }
 
 const LIMIT = /^(?:min|max|exclusive)/;
-// What may be added to a schema without changing what its JSON form accepts.
+// Checks that may be added to a schema without changing which values its JSON form accepts.
 const NOTE = /^(?:id|title|description|examples?|deprecated|\$comment|x-.*)$/;

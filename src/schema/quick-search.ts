@@ -39,7 +39,7 @@ interface Search {
   readonly slices: Slices;
   readonly issues: Issue[];
   tookMs: number;
-  /** Whether a piece was refused for what it lacks, which may hide what else is wrong with it. */
+  /** Whether a piece was refused because members are missing, which may hide other problems. */
   isUnclear: boolean;
 }
 
@@ -65,9 +65,9 @@ function* searchIn(search: Search, whole: unknown): Steps<void> {
   }
 }
 
-// What is reported lies within the focus of the piece, and is as it is in the whole value.
+// Only problems within the focus of the piece are reported: there it equals the whole value.
 function note(search: Search, { part, focus }: Piece): void {
-  // What replaces parts of a value may do so in place.
+  // Conversions may change the value in place.
   const outcome = search.parse(copied(part));
   if (!('issues' in outcome) || !outcome.issues) return;
   for (const issue of outcome.issues) {
@@ -85,7 +85,7 @@ function note(search: Search, { part, focus }: Piece): void {
   }
 }
 
-// ArkType asks a function of the author only about what is right otherwise, so that hides nothing.
+// ArkType calls functions of the author only with otherwise valid values, so these hide no other problem.
 function isNarrow(issue: Issue & { readonly code?: unknown }): boolean {
   return issue.code === 'predicate';
 }

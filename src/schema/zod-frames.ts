@@ -20,7 +20,7 @@ interface ZodDef {
   readonly keyType?: ZodSchema;
   readonly valueType?: ZodSchema;
   readonly checks?: readonly unknown[];
-  /** What the kind of a schema checks by itself, such as that a text is an address. */
+  /** The check that a schema makes by its kind, such as that a text is an address. */
   readonly check?: string;
   readonly innerType?: ZodSchema;
   readonly in?: ZodSchema;

@@ -9,7 +9,7 @@ const FEW_PARTS = 200;
 // Most large values take less than this first slice, and their calls stay in order.
 const FIRST_MS = 20;
 const SLICE_MS = 8;
-// Once checks wait, what they began goes on after the slice and takes its own time.
+// Shorter with async checks, because their work goes on after the slice.
 const WAITING_SLICE_MS = 3;
 
 const turns = new Turns();
@@ -90,7 +90,7 @@ function shortener(): (result: Payload) => Payload {
   };
 }
 
-// Never twice: what a first run did to the results of the members cannot be undone.
+// Never run twice: the first run has changed the results of the members.
 function runWhole({ _zod }: ZodSchema, value: unknown, slices: Slices): Payload | Promise<Payload> {
   const result = _zod.run({ value, issues: [] }, { async: true });
   if (result instanceof Promise) slices.context = { async: true };

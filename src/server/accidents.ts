@@ -3,9 +3,7 @@ import type { Log } from '../observe/log.ts';
 import { encodeError } from '../protocol/wire/json-rpc.ts';
 import { textOf, type Body } from './answer.ts';
 
-/**
- * What becomes of anything thrown where nothing should be: one entry in the log, and one answer that carries its id.
- */
+/** Unexpected exceptions: each becomes one log entry, and one answer with the incident id of that entry. */
 export class Accidents {
   readonly #log: Log;
 

@@ -2,7 +2,7 @@ import { rowOf, type ToolcribError } from '../base/errors.ts';
 import type { Era } from '../protocol/wire/era.ts';
 import { encodeError } from '../protocol/wire/json-rpc.ts';
 
-/** What goes back: a status and headers for HTTP, and the text of one message, or none. */
+/** The answer to a message: a status and headers for HTTP, and the text of one message, or none. */
 export interface Answer {
   readonly status: number;
   readonly body: Body | undefined;
@@ -25,11 +25,11 @@ export function refusalAnswer(
 ): Answer {
   const { code } = error;
   if (era === 'legacy') {
-    // Clients of these revisions take a 404 or 400 for the loss of their session, and know an own number for resources.
+    // These clients take a 404 or 400 as the loss of their session, and have a number of their own for resources.
     const own = code === 'unknown_resource' ? -32002 : number;
     return { status: code === 'invalid_request' ? 400 : 200, body: encodeError(idText, error, own) };
   }
-  // Without an id there is no request whose answer could tell.
+  // A message without an id gets no JSON-RPC error that its client could read, so the status tells.
   const untold = code === 'rate_limited' && idText === undefined ? 429 : 200;
   return { status: rowOf(code).status ?? untold, body: encodeError(idText, error, number) };
 }

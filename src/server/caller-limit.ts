@@ -4,7 +4,7 @@ import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 /** How many long-lived things of one kind there may be, in all and for one caller. */
 export const openLimits = { total: 10_000, perCaller: 100 };
 
-/** How many bytes of messages may be under way, in all and for one caller; what comes in one piece is not counted. */
+/** How many bytes of messages may be under way, in all and for one caller; messages in one piece are not counted. */
 export const bodyLimits = { total: 1_073_741_824, perCaller: 67_108_864 };
 
 /**
@@ -31,7 +31,7 @@ export class CallerLimit {
     this.#code = code;
   }
 
-  /** Takes up so much; the returned function gives it back, once. */
+  /** Counts this amount; the returned function gives it back, once. */
   take(caller: Caller, amount = 1): () => void {
     const owner = ownerOf(caller);
     const tenant = caller.tenant.id;

@@ -39,7 +39,7 @@ export type JsonRpcMessage = { readonly jsonrpc: '2.0' } & Readonly<Record<strin
 export interface HandleOptions {
   /** The local caller unless set. */
   readonly caller?: Caller;
-  /** Hears what the server says about the request before its answer. */
+  /** Called with the messages about the request that come before its answer. */
   readonly notify?: (message: JsonRpcMessage) => void;
   readonly signal?: AbortSignal;
   /** Which handshake revision a message is of that does not say so itself; the newest unless set. */
@@ -55,13 +55,13 @@ export interface Server {
   readonly options: Defaulted;
   /** What every transport calls; the place to start for one of your own. */
   readonly exchange: Exchange;
-  /** What transports with GET and DELETE call beside it. */
+  /** Answers GET and DELETE, for transports that have them. */
   readonly sessionRequests: SessionRequests;
-  /** What transports hold of messages that did not come in one piece. */
+  /** Limits the bytes of messages that come in several pieces. */
   readonly inPieces: CallerLimit;
-  /** What transports hold of answers that are not read. */
+  /** Limits the answers that clients do not read. */
   readonly unread: UnreadAnswers;
-  /** What transports ask before they open streams of their own. */
+  /** Asked by transports before they open streams of their own. */
   readonly rates: RequestRates;
   /** Answers a web-standard request; needs `authenticate`, because a request does not tell where it came from. */
   fetch(request: Request): Promise<Response>;
@@ -69,7 +69,7 @@ export interface Server {
   handle(message: JsonRpcMessage, options?: HandleOptions): Promise<JsonRpcMessage | undefined>;
   /** Ends the subscriptions, streams and sessions of callers whose access has ended, such as by a revoked key. */
   dismiss(isGone: (caller: Caller) => boolean): void;
-  /** What transports with connections of their own add to that. */
+  /** More to do when access ends; transports with connections of their own add to it. */
   readonly dismissals: Set<(isGone: (caller: Caller) => boolean) => void>;
   /** Ends every open stream properly; running requests continue. */
   close(): void;
@@ -139,7 +139,7 @@ function endingsOf(
   exchange: Exchange,
   { subscriptions, accidents }: { readonly subscriptions: Subscriptions; readonly accidents: Accidents },
 ): Pick<Server, 'close' | 'stopCalls'> {
-  // What cannot be stopped must not keep the rest from being stopped.
+  // If one cannot be stopped, the others still are.
   const stopAll = (workers: readonly { stop(reason: Error): void }[]): void => {
     const reason = new ToolcribError('cancelled', 'The server is stopping.');
     for (const worker of workers) accidents.contain(() => worker.stop(reason));
@@ -167,7 +167,7 @@ async function dismissFrom(sessions: Sessions, isGone: (caller: Caller) => boole
   try {
     await sessions.dismiss(isGone);
   } catch (cause) {
-    log('error', 'Ended sessions could not be forgotten.', { cause });
+    log('error', 'Ended sessions could not be removed.', { cause });
   }
 }
 

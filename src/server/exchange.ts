@@ -31,7 +31,7 @@ import { keepSilent, Silence } from './silence.ts';
 import { understand, versionHeader, type UnderstoodRequest } from './request.ts';
 import { Turns } from '../base/turns.ts';
 
-/** What an exchange needs to know about the server. */
+/** The parts of a server that an exchange needs. */
 export interface ExchangeOptions extends RefusalOptions {
   readonly methods: ReadonlyMap<string, Method>;
   readonly sessions: Sessions;
@@ -55,8 +55,9 @@ const QUEUED: Answer = { status: 202, body: '{"status":"queued"}' };
 
 /**
  * One message in, one answer out: the same function behind every transport. A request passes these steps in order:
- * `parseMessage` (bytes to message), `#answerMessage` (rate and session), `#answerRequest` (`understand`: its revision
- * and client), `#perform` (its method), `resultAnswer`. What any of them throws ends in `#refuse`.
+ * `parseMessage` (bytes to message), `#answerMessage` (rate and session), `#route` and `#take` (its kind),
+ * `#answerRequest` (`understand`: its revision and client), `#perform` (its method), `resultAnswer`. All exceptions end
+ * in `#refuse`.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -72,7 +73,7 @@ export class Exchange {
     this.#silence = new Silence(this.#underWay, options);
   }
 
-  /** Answers a message, at once where it can; never fails, whatever does, and answers a notification with nothing. */
+  /** Answers a message, without a promise if it can. Never throws or rejects. The answer to a notification is empty. */
   answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
     if (this.#waitsForTurn(bytes, link)) return this.#answerInTurn(bytes, link);
     try {
@@ -93,8 +94,8 @@ export class Exchange {
     return length > LARGE_BYTES && headers !== undefined;
   }
 
-  // Reading a large message takes about as long as all the rest, so it has a turn of its own.
-  // Its bytes go when it is read: what waits for its answer may do so for hours.
+  // Reading a large message takes about as long as answering it, so it has a turn of its own.
+  // The bytes are let go of when they are read: the answer may take hours.
   #answerInTurn(bytes: Uint8Array, link: Link): Promise<Answer> {
     const leave = link.handshakeOnly ? this.#posted.add(link.session) : nothing;
     return this.#readInTurn(bytes, link)
@@ -105,7 +106,7 @@ export class Exchange {
 
   async #readInTurn(bytes: Uint8Array, link: Link): Promise<Message | Batch> {
     await this.#turns.next(link.caller.tenant.id);
-    // If it were read anyway, clients that disconnect at once could keep the server busy.
+    // Not read: otherwise clients that send and disconnect could keep the server busy.
     if ((link.isGone && isModernHead(link)) || (link.handshakeOnly && link.session?.isOver)) {
       link.cancellation.withdraw(hungUp());
       throw link.cancellation.reason!;
@@ -140,7 +141,7 @@ export class Exchange {
     }
   }
 
-  // Every message of a batch comes here by itself, so what one throws is answered to that one.
+  // Each message of a batch comes here, so that an exception is the answer to that message alone.
   #route(message: Message | Batch, link: Link): Awaitable<Answer> {
     try {
       return this.#take(message, link);
@@ -231,7 +232,7 @@ export class Exchange {
     }
     if (message.method === 'notifications/initialized' && session?.revision && !session.ready) {
       this.#options.onReady(session);
-      // Last: where that fails, the client may send it again.
+      // Set last: if `onReady` fails, the client may send the notification again.
       session.ready = true;
     }
     return ACCEPTED;
@@ -250,7 +251,7 @@ export class Exchange {
     });
     const answers = await Promise.all(
       messages.map(async (message, index) => {
-        // Each may be short and all of them long.
+        // Each message may be short, and the batch long.
         if (index > 0) await this.#turns.next(link.caller.tenant.id);
         return repeatsId(messages, index)
           ? this.#refuse(repeatedId(), { message, link })
@@ -295,7 +296,7 @@ export class Exchange {
     return this.#refuse(error, { message, link });
   }
 
-  // Never throws: it is where everything that was thrown ends up.
+  // Never throws: every exception ends here.
   #refuse(error: unknown, { message, link, era }: Refusing): Answer {
     const known = this.#options.accidents.known(error);
     if (known.code === 'cancelled' && link.cancellation.isWithdrawn) return WITHDRAWN;
@@ -307,7 +308,7 @@ export class Exchange {
   }
 }
 
-// A message that could not be read: all that can be sent for it is an error.
+// Stands for a message that could not be read, in the error that answers it.
 const UNREAD = { kind: 'unread' } as const;
 
 interface Refusing {
@@ -316,7 +317,7 @@ interface Refusing {
   readonly era?: Era | undefined;
 }
 
-// Sets what a hang-up means, once the era is known: a modern client that hangs up has cancelled.
+// A modern client that hangs up has cancelled; the others may come back for the answer.
 function stopIfGone(link: Link, era: Era): void {
   link.hangUpCancels = era === 'modern';
   if (link.isGone && link.hangUpCancels) link.cancellation.withdraw(hungUp());

@@ -12,13 +12,13 @@ export interface Link {
   readonly headers?: Headers;
   /** Set by transports of the handshake revisions: they have no headers that a modern request could be checked by. */
   readonly handshakeOnly?: boolean;
-  /** What a handshake established: over HTTP found by the request's session id, over stdio the process itself. */
+  /** What a handshake agreed on: over HTTP found by the session id of the request, over stdio one for the process. */
   session: Session | undefined;
   /** Set once the era is known: in the modern one a client that hangs up has cancelled. */
   hangUpCancels: boolean;
-  /** Set when the stages get its call; what fails before that is counted as a request, since no stage counts it. */
+  /** Set when the stages get the call. A call that fails before is counted as a request, because no stage counts it. */
   hasBegun: boolean;
-  /** Set with the answer: nothing may be said of the request after it. */
+  /** Set with the answer: no message about the request may follow it. */
   answered: boolean;
   /**
    * The id of the request, as it was written, once that is known; an answer that cannot be sent is replaced by an error

@@ -26,9 +26,9 @@ export interface ServerOptions {
   readonly authenticate?: (head: Head) => Awaitable<Caller | undefined>;
   /** Where clients get tokens for this server; named in challenges and in the metadata they read (RFC 9728). */
   readonly resource?: ProtectedResource;
-  /** Hears of every refused request of a known caller that no stage has put on record. */
+  /** Called with every refused request of a known caller that no stage has put on record. */
   readonly onRefusal?: (refusal: Refusal) => void;
-  /** Hears of every request that was refused before its caller was known. */
+  /** Called with every request that was refused before its caller was known. */
   readonly onUnknown?: (code: ErrorCode) => void;
   /** Allowed `Host` values; needed when listening beyond loopback. */
   readonly allowedHosts?: readonly string[];
@@ -48,7 +48,8 @@ export interface ServerOptions {
   /** JSON-RPC numbers for clients that know others than those of the protocol. */
   readonly errorCodes?: { readonly toolNotFound?: number; readonly invalidArguments?: number };
   /**
-   * What becomes of a result that breaks its output schema: the call fails (unless set), or goes out without the data.
+   * What happens to a result that breaks its output schema: the call fails (unless set), or the result is sent without
+   * its data.
    */
   readonly onInvalidOutput?: 'fail' | 'strip';
   /** The largest message taken, 1 MiB unless set. */
@@ -65,7 +66,7 @@ export interface ServerOptions {
    * set.
    */
   readonly delivery?: 'direct' | 'queued';
-  /** Where what must outlast a request is kept; this process unless set. */
+  /** Where sessions, tasks and the like are kept; in this process unless set. */
   readonly memory?: Memory;
   readonly log?: Log;
   readonly clock?: Clock;

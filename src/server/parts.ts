@@ -11,7 +11,7 @@ import type { CallerLimit } from './caller-limit.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { Tasks } from './calls/tasks.ts';
 
-/** What a server is put together from. */
+/** The parts of a server. */
 export interface ServerParts {
   readonly source: ToolSource;
   readonly info: Implementation;

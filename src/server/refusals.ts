@@ -10,13 +10,13 @@ export interface RefusalOptions {
   readonly log?: Log | undefined;
 }
 
-/** What is known of a message that is refused. */
+/** The parts of a refused message that are reported, as far as it was read. */
 interface Refused {
   readonly method?: string;
   readonly params?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Tells that a known caller was refused, unless that is on record already. */
+/** Reports the refusal of a known caller, unless it is on record already. */
 export function noteRefusal(
   { onRefusal, log }: RefusalOptions,
   error: unknown,
@@ -32,7 +32,7 @@ export function noteRefusal(
   tell(() => onRefusal({ caller, method, target: targetOf(params), code }), log);
 }
 
-/** Tells that a request was refused before its caller was known. */
+/** Reports a request that was refused before its caller was known. */
 export function noteUnknown({ onUnknown, log }: RefusalOptions, error: ToolcribError): void {
   if (onUnknown && !recorded.has(error)) tell(() => onUnknown(error.code), log);
 }

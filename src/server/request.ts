@@ -8,7 +8,7 @@ import type { Revision } from '../protocol/revisions/revision.ts';
 import { modernVersions, newestLegacy, revisionOf, revisions } from '../protocol/revisions/revisions.ts';
 import type { Link } from './link.ts';
 
-/** A request that has been understood: its revision, and what its client said of itself. */
+/** A request that has been understood: its revision, and the facts that its client declared. */
 export interface UnderstoodRequest {
   readonly message: RequestMessage;
   readonly revision: Revision;

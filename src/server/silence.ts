@@ -6,7 +6,7 @@ import type { Link } from './link.ts';
 const LOOK_MS = 5_000;
 const LOOKS = 3;
 
-/** Lets a request take as long as it will without a stream being begun for it. */
+/** Keeps `Silence` from ever beginning a stream for a request. */
 export function keepSilent(link: Link): void {
   link.looks = -1_000_000_000;
 }
@@ -37,8 +37,7 @@ export class Silence {
     this.#clock.after(LOOK_MS, () => this.#look());
   }
 
-  // Looks are counted, because reading a clock with every request costs; the first may come at once, so it does not
-  // count.
+  // Counted in looks, because reading a clock with every request costs. The first look may come at once: it is no wait.
   #look(): void {
     this.#isLooking = false;
     for (const link of this.#underWay.all())

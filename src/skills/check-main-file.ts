@@ -99,7 +99,7 @@ function failed(file: string, message: string, remedy = ''): CheckedMainFile {
   return { complaints: [{ ...aboutFile(file, { message, remedy }), line: 1, column: 1 }] };
 }
 
-/** The text of bytes that are one, in UTF-8 and with whatever they begin with. */
+/** The text of bytes in UTF-8, with a byte order mark if they begin with one; `undefined` if they are no text. */
 export function utf8TextOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -129,7 +129,7 @@ class KeyedCalls {
       if (result.kind === 'needs_input' || record.refusal) return result;
       throw new ToolcribError(
         'invalid_setup',
-        'The idempotency stage needs the commit stage after it: commit is what takes the key before the tool runs.',
+        'The idempotency stage needs the commit stage after it: commit takes the key before the tool runs.',
       );
     }
     if (result.kind === 'needs_input') {

@@ -176,7 +176,7 @@ test('the built server follows a change of its file; a broken file is logged and
   writeFileSync(join(folder, 'toolcrib.yaml'), 'access: {');
   await expect
     .poll(() => child.complaints(), { timeout: 10_000 })
-    .toContain('The configuration cannot be used, so the one before stays.');
+    .toContain('The new configuration cannot be used, so the old one stays in use.');
   expect(await names()).toEqual(['look']);
   configure({ access: [everythingForStaff] });
   await expect.poll(names, { timeout: 10_000 }).toEqual(['look', 'slow']);

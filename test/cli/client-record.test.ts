@@ -187,7 +187,10 @@ test('a file that is not a recording is refused with the line number', async () 
   const file = recordingFile();
   writeFileSync(file, '{"from":"client","message":{}}\n{"from":"nobody"}\n');
   const run = await runCommandLine(['replay', file]);
-  expect([run.code, run.complaints]).toEqual([1, `toolcrib: ${file}:2: this is no line of a recording.\n`]);
+  expect([run.code, run.complaints]).toEqual([
+    1,
+    `toolcrib: ${file}:2: this is not a line of a recording.\n`,
+  ]);
 });
 
 test('lint and codegen work on a server at a URL, or on one that they start', async () => {

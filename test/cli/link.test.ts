@@ -201,7 +201,7 @@ describe('toolcrib link', () => {
   });
 
   test.each([
-    ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'is no JSON'],
+    ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'is not JSON'],
     ['of somebody else under this name', '.cursor/mcp.json', '{"mcpServers":{"crib":{}}}', 'already'],
     ['with servers in one line', '.codex/config.toml', 'mcp_servers = {}\n', 'does not fit'],
   ])('a file that is %s is refused and not changed', async (_what, file, ...[text, message]) => {

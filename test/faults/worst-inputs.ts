@@ -55,32 +55,32 @@ const checked: readonly (readonly [kind: string, args: string, shows?: RegExp])[
 
 // Each fails a schema of a library, or a part of it, as often as it can.
 const typed: readonly (readonly [kind: string, args: string, shows?: RegExp])[] = [
-  ['what fails a union', `"union":${list(ITEMS, () => '1')}`],
-  ['what fails an intersection', `"both":${list(ITEMS, () => '{}')}`],
+  ['values outside a union', `"union":${list(ITEMS, () => '1')}`],
+  ['values outside an intersection', `"both":${list(ITEMS, () => '{}')}`],
   ['objects without their members', `"wide":${list(ITEMS, () => '{}')}`],
-  ['what fails a refinement', `"refined":${list(ITEMS, () => '1')}`],
-  ['what fails a refinement in ten ways', `"refinedOften":${list(ITEMS, () => '1')}`],
-  ['what fails refined branches', `"refinedBranches":${list(ITEMS, () => '1')}`],
-  ['what fails refinements on both sides', `"refinedSides":${list(ITEMS, () => '1')}`],
+  ['values that fail a refinement', `"refined":${list(ITEMS, () => '1')}`],
+  ['values with ten problems each', `"refinedOften":${list(ITEMS, () => '1')}`],
+  ['values that fail the refinements of a union', `"refinedBranches":${list(ITEMS, () => '1')}`],
+  ['values that fail the refinements of an intersection', `"refinedSides":${list(ITEMS, () => '1')}`],
   ['texts that fail three checks', `"refinedTexts":${list(ITEMS, () => '"x"')}`],
   ['members that fail a refinement', `"refinedMembers":${groups(ITEMS - 100)}`],
-  ['what is of the last branch', `"lastBranch":${list(ITEMS, () => '{}')}`, DONE],
-  ['what passes the last refinement', `"lastRefined":${list(ITEMS, () => '1')}`, DONE],
-  ['members that are all replaced', `"replaced":${list(ITEMS, () => '{}')}`, DONE],
-  ['what fails once it is prepared', `"prepared":${list(ITEMS, () => '{}')}`],
+  ['objects of the last branch of a union', `"lastBranch":${list(ITEMS, () => '{}')}`, DONE],
+  ['numbers of the last branch of a union', `"lastRefined":${list(ITEMS, () => '1')}`, DONE],
+  ['objects whose members are all replaced', `"replaced":${list(ITEMS, () => '{}')}`, DONE],
+  ['values that fail after preprocessing', `"prepared":${list(ITEMS, () => '{}')}`],
   // The last, because Zod's quicker checks are not used once one had to wait.
-  ['what fails a refinement that waits', `"refinedLater":${list(ITEMS, () => '1')}`],
+  ['values that fail an async refinement', `"refinedLater":${list(ITEMS, () => '1')}`],
 ];
 
 // Each fails a part of a schema of a library that takes long to note a problem, or is replaced by it.
 const noted: readonly (readonly [kind: string, tool: string, args: string, shows?: RegExp])[] = [
-  ['what an author refuses', 'noted', `"narrowed":${list(ITEMS, () => '1')}`],
+  ['values that a function of the author refuses', 'noted', `"narrowed":${list(ITEMS, () => '1')}`],
   ['texts that match none of three patterns', 'noted', `"patterns":${list(ITEMS, () => '"x"')}`],
   ['texts of none of four formats', 'noted', `"formats":${list(ITEMS, () => '"x"')}`],
   ['objects of neither of two kinds', 'noted', `"branches":${list(ITEMS / 2 - 1, () => '{"a":"x"}')}`],
-  ['what fails once it is replaced', 'turned', `"numbers":${list(ITEMS, () => '"x"')}`],
-  ['what is replaced', 'turned', `"numbers":${list(ITEMS, () => '"2"')}`, DONE],
-  ['members that are all filled in', 'turned', `"filled":${list(ITEMS, () => '{}')}`, DONE],
+  ['values that fail after conversion', 'turned', `"numbers":${list(ITEMS, () => '"x"')}`],
+  ['values that are converted', 'turned', `"numbers":${list(ITEMS, () => '"2"')}`, DONE],
+  ['objects whose members are all filled in', 'turned', `"filled":${list(ITEMS, () => '{}')}`, DONE],
 ];
 
 // Their hash was once the same however many there were.
@@ -116,7 +116,7 @@ const BESIDE_A_STREAM = new Set([
   'many objects',
   'longest numbers',
   'distinct objects',
-  'what is replaced',
+  'values that are converted',
 ]);
 
 /** The worst of each kind that a message may be. */

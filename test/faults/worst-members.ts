@@ -100,24 +100,29 @@ const batched: readonly (readonly [kind: string, shows: RegExp, tool: string, ar
   ],
   ['texts against a pattern', /Invalid arguments/, 'strict', `"matched":"${'a'.repeat(texts)}!"`],
   [
-    'what fails a refinement in ten ways',
+    'values with ten problems each',
     /Invalid arguments/,
     'typed',
     `"refinedOften":[[${many(values, () => '1').join(',')}]]`,
   ],
   [
-    'members that are all replaced',
+    'objects whose members are all replaced',
     /"isError":false/,
     'typed',
     `"replaced":[[${many(values, () => '{}').join(',')}]]`,
   ],
   [
-    'what an author refuses',
+    'values that a function of the author refuses',
     /Invalid arguments/,
     'noted',
     `"narrowed":[[${many(values, () => '1').join(',')}]]`,
   ],
-  ['what is replaced', /"isError":false/, 'turned', `"numbers":[[${many(values, () => '"2"').join(',')}]]`],
+  [
+    'values that are converted',
+    /"isError":false/,
+    'turned',
+    `"numbers":[[${many(values, () => '"2"').join(',')}]]`,
+  ],
 ];
 
 const batches: readonly WorstInput[] = batched.map(([kind, shows, tool, args]) => ({

@@ -341,7 +341,7 @@ test('an agent makes no further call for a caller whose key was revoked', async 
   crib.gateway.server.dismiss(({ tenant }) => tenant.id === 'south');
   expect(endpoint.gone.count).toBe(0);
   crib.gateway.server.dismiss(({ id }) => id === 'ada');
-  expect((await ended)?.error.message).toBe('Its caller is no longer let in.');
+  expect((await ended)?.error.message).toBe('Its caller no longer has access.');
   await expect.poll(() => endpoint.gone.count).toBe(1);
 });
 

@@ -78,7 +78,7 @@ async function agrees(proposal: Proposal, { yes, try: isTried }: AddFlags): Prom
   );
 }
 
-// What will be offered, and what deserves a look in it.
+// The tools that will be offered, and the suspicious parts of their definitions.
 async function showTools(
   proposal: Proposal,
   flags: AddFlags,
@@ -136,7 +136,7 @@ function fromCommand(words: readonly string[]): Proposal {
   };
 }
 
-// The gateway starts programs in folders of their own, where what is named from here would not be found.
+// The gateway starts programs in folders of their own, where relative paths from here would not be found.
 function fromHere(word: string): string {
   const isNamed = isRelative(word) || (extname(word) !== '' && !isAbsolute(word) && isFile(word));
   return isNamed ? resolve(word) : word;

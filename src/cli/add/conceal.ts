@@ -54,7 +54,7 @@ export class Concealing {
 
   /** An address; a password in it, or a secret behind the question mark, becomes a variable. */
   address(text: string): string {
-    // What is a variable already is no secret of the file, but what stands in for it may be one.
+    // A variable holds no secret of the file, but its default may be one.
     const bare = text.replaceAll(REFERENCE, (whole) => /:-([^{}]*)\}$/.exec(whole)?.[1] ?? '');
     if (bare === '' || !URL.canParse(bare)) return spelled(text);
     const url = new URL(bare);
@@ -86,7 +86,7 @@ export function spelled(text: string, called = ''): string {
   return inOne([...parts, literal(text.slice(from))]);
 }
 
-/** A variable of the environment; what cannot be the name of one stands for itself. */
+/** A variable of the environment; text that cannot be the name of one stays as it is. */
 export function reference(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `\${${name}}` : literal(`\${${name}}`);
 }

@@ -32,7 +32,7 @@ function isError({ severity }: { readonly severity: string }): boolean {
   return severity === 'error';
 }
 
-/** What will be written, and what its operator has to do, for a terminal. */
+/** The text that will be written, and the steps left to the operator, for a terminal. */
 export function describeProposal({ name, entry, variables, warnings }: Proposal): string {
   const lines = yamlOf(name, entry)
     .split('\n')
@@ -45,7 +45,7 @@ export function describeProposal({ name, entry, variables, warnings }: Proposal)
   return `${printableLines(lines.join('\n'))}\n`;
 }
 
-// Whoever describes a server chooses the names, and may ask for a key of something else.
+// The author of a server's description chooses the names of variables, and could ask for a key of something else.
 const SET = ' It is set here already: what it holds goes to this server.';
 
 function isSet(name: string): boolean {

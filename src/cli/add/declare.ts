@@ -14,7 +14,7 @@ export function declareAddCommands(program: Command): void {
       'its address, a server.json of a registry (file or address), or its name in a file of another client; or none, and its command after "--"',
     )
     .option('--config <file>', 'the configuration; it is made if there is none', DEFAULT_CONFIG)
-    .option('--name <name>', 'what the server is called here')
+    .option('--name <name>', 'the name of the server here')
     .option('--tools <patterns>', 'which of its tools are used, separated by commas; all unless set')
     .option('--no-try', 'do not connect to it before it is added')
     .option('--print', 'print what would be added; start, reach and write nothing')

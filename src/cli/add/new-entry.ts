@@ -18,11 +18,11 @@ interface NewAddress {
   readonly disabled?: boolean;
 }
 
-/** An entry, and what its operator has to know or do. */
+/** An entry, and notes and steps for its operator. */
 export interface Proposal {
   readonly name: string;
   readonly entry: NewEntry;
-  /** Variables to set, with what goes there. */
+  /** Variables to set, each with its meaning. */
   readonly variables: readonly { readonly name: string; readonly what: string }[];
   readonly warnings: readonly string[];
 }
@@ -60,7 +60,7 @@ export function inOne(parts: readonly string[]): string {
   );
 }
 
-/** What a command line says about the server it starts: a name, and whether its version is left open. */
+/** The name of the server that a command line starts, and whether its version is left open. */
 export function readCommand(words: readonly string[]): {
   readonly name: string;
   readonly warnings: readonly string[];

@@ -102,7 +102,7 @@ function fromRemote({ type, url, headers: asked, variables }: Remote, name: stri
       return value === undefined ? [] : [[one.name, value]];
     }),
   );
-  // What is in braces is for the operator to fill in; without it there is no address.
+  // The operator fills in the parts in braces; without them there is no address.
   const parts = url.split(/(?<!\$)\{(\w+)\}/).map((part, at) => {
     if (at % 2 === 0) return literal(part);
     const one = Object.hasOwn(variables, part) ? variables[part]! : input.parse({});
@@ -175,7 +175,7 @@ function fromPackage(one: Package, name: string, fill: Fill): Extract<NewEntry, 
   };
 }
 
-// A secret is never written, whatever the description offers; what is neither set nor needed is left out.
+// A secret of the description is never written; a variable that is neither set nor needed is left out.
 function filled(one: Input, name: string, variables: { name: string; what: string }[]): string | undefined {
   const given = one.value ?? one.default;
   const hasBlank = one.value?.includes('{') === true;

@@ -17,7 +17,9 @@ export function declareAgentCommands(program: Command): void {
     );
   agents
     .command('show')
-    .description('explain an agent: its model, its servers, its limits, and what of its file has no effect')
+    .description(
+      'explain an agent: its model, its servers, its limits, and the parts of its file without effect',
+    )
     .argument('<agent>', AGENT)
     .option('--explain', 'show keys of its file that are not read here, with their values')
     .option('--yes', 'do not ask before a module is run')

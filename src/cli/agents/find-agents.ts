@@ -20,7 +20,7 @@ export interface AgentFile {
   readonly owner: 'user' | 'project';
 }
 
-/** A file with agents and what it holds; modules are not run to find out. */
+/** A file with agents, and these agents; modules are not run for this. */
 export interface FoundFile extends AgentFile {
   readonly reading: AgentReading | undefined;
 }
@@ -120,7 +120,7 @@ export function isModule(file: string): boolean {
   return MODULE.test(file);
 }
 
-/** What a module is called that was not run. */
+/** The text for a module that was not run. */
 export function nameOfModule(file: string): string {
   const [name = file] = file.split('/').at(-1)!.split('.', 1);
   return name;

@@ -23,9 +23,9 @@ export interface OwnTools {
 
 /** The tools of a `toolcrib.yaml` before any of its code has run. */
 export interface OwnToolsFile {
-  /** What loading them does, for the person who is asked. */
+  /** The effect of loading them, for the person who is asked. */
   readonly deed: string;
-  /** A digest of everything that decides what would run. */
+  /** A digest of all code and settings that would run. */
   digest(): Promise<string>;
   load(): Promise<OwnTools>;
 }

@@ -32,7 +32,7 @@ export interface FoundAgent {
   readonly ownTools: OwnToolsFile | undefined;
 }
 
-/** `toolcrib agents show`: explains an agent: its model, servers, limits, and what of its file has no effect. */
+/** `toolcrib agents show`: explains an agent: its model, servers, limits, and the parts of its file without effect. */
 export async function showAgent(reference: string, flags: AgentFlags): Promise<void> {
   const { config, secrets } = await openAgentFile(reference, flags);
   const shown = concealed(config, secrets) as AgentConfig;
@@ -113,7 +113,7 @@ function limitsOf({ limits }: AgentConfig): string {
   ].join(', ');
 }
 
-/** Data without values from outside, whatever they are part of. */
+/** Data without values from outside, at any depth. */
 export function concealed(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === 'string') return concealValues(value, secrets);
   if (Array.isArray(value)) return value.map((one) => concealed(one, secrets));

@@ -23,7 +23,7 @@ export async function ask(question: string, signal?: AbortSignal): Promise<strin
   }
 }
 
-/** Asks like `ask`, but what was typed before the question was shown is no answer to it. */
+/** Asks like `ask`, but ignores input that was typed before the question was shown. */
 export async function askAnew(question: string, signal?: AbortSignal): Promise<string | undefined> {
   if (canAsk()) await dropTyped();
   return ask(question, signal);
@@ -32,7 +32,7 @@ export async function askAnew(question: string, signal?: AbortSignal): Promise<s
 // Lines wait in the terminal until they are read, and come within a few milliseconds of that.
 const TYPED_MS = 50;
 
-/** Drops what was typed at the terminal before now. */
+/** Drops input that was typed at the terminal before now. */
 export async function dropTyped(): Promise<void> {
   const drop = (): void => {};
   process.stdin.on('data', drop);

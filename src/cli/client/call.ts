@@ -19,7 +19,7 @@ export interface CallFlags extends ServerFlags {
   readonly save?: string;
 }
 
-/** `toolcrib call`: calls a tool and shows what it answers. */
+/** `toolcrib call`: calls a tool and shows its result. */
 export async function call(
   words: readonly string[],
   command: readonly string[],
@@ -50,7 +50,7 @@ async function schemaOf(client: Client, tool: string, pairs: readonly string[]):
   return (await client.listTools()).find(({ name }) => name === tool)?.inputSchema;
 }
 
-// Sent all the same: many servers pass over what they do not know, and the call then means something else.
+// Only a warning, because the call is sent: many servers ignore unknown arguments, and do something else then.
 function notThere(tool: string, name: string, schema: unknown): string {
   const known = knownNames(schema).map(printable).join(', ') || 'none';
   return `The schema of ${printable(tool)} has no "${printable(name)}", which is sent all the same; it has: ${known}.`;

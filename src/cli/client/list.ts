@@ -34,7 +34,7 @@ export async function list(
   });
 }
 
-// A server that names no tools among what it has may know the list all the same.
+// A server without the capability may have the list all the same.
 async function toolsOf(client: Client): Promise<readonly ListedTool[]> {
   try {
     return await client.listTools();

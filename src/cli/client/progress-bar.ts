@@ -44,7 +44,7 @@ export function createProgressBar(screen: Screen, now: () => number): ProgressBa
   };
 }
 
-/** One line: the bar, the share, the rate and what is left, as far as they are known. */
+/** One line: the bar, the share, the rate and the time left, as far as they are known. */
 export function describeProgress(
   { progress, total, message }: Progress,
   since: { readonly ms: number; readonly done: number },

@@ -20,11 +20,11 @@ export interface PersonDialog {
   ask(question: string, signal: AbortSignal): Promise<string | undefined>;
   write(text: string): unknown;
   open?(url: string): Promise<void>;
-  /** Drops what was typed before a question was shown: it is no answer to it. */
+  /** Drops input that was typed before a question was shown. */
   begin?(): Promise<void>;
 }
 
-/** Asks the person at the terminal what a server asks; without one, every question is declined. */
+/** Puts the questions of a server to the person at the terminal; without one, every question is declined. */
 export function questionHandlers(): QuestionHandlers {
   const write = (text: string): unknown => process.stderr.write(text);
   const begin = dropTyped;
@@ -117,7 +117,7 @@ async function askField(
     if (text === '' && (!isNeeded || 'default' in schema)) return undefined;
     const read = text === '' ? 'An answer is needed.' : readField(name, text, schema);
     if (typeof read !== 'string') return read;
-    // It names what the server's schema does.
+    // The message names the field and the rule of the server's schema.
     dialog.write(`  ${printable(read)}\n`);
   }
 }

@@ -61,7 +61,7 @@ export async function readRecording(file: string): Promise<readonly RecordedLine
       isObject(read['message'])
     )
       return { from: read['from'], message: read['message'] };
-    throw new ToolcribError('invalid_setup', `${file}:${index + 1}: this is no line of a recording.`);
+    throw new ToolcribError('invalid_setup', `${file}:${index + 1}: this is not a line of a recording.`);
   });
 }
 

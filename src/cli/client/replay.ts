@@ -17,7 +17,7 @@ export async function replay(file: string): Promise<void> {
 }
 
 interface RecordedAnswer {
-  /** What the server said and asked before its answer, in order. */
+  /** The messages and questions of the server before its answer, in order. */
   readonly before: Message[];
   answer?: Message;
 }
@@ -42,7 +42,7 @@ function createReplay(lines: readonly RecordedLine[]): (message: Message) => rea
   };
 }
 
-/** Says what was recorded, and waits after each question for its answer. */
+/** Sends the recorded messages, and waits after each question for its answer. */
 class Script {
   readonly #waiting = new Map<unknown, readonly Message[]>();
   #asked = 0;
@@ -56,7 +56,7 @@ class Script {
     return [...messages.slice(0, at), { ...messages[at], id }];
   }
 
-  /** What comes after the answer to a question, whatever that is. */
+  /** The messages after a question, once it has an answer of any kind. */
   goOn(id: unknown): readonly Message[] {
     const rest = this.#waiting.get(id);
     this.#waiting.delete(id);
@@ -101,7 +101,7 @@ function isQuestion({ id, method }: Message): boolean {
 
 const OPENING = new Set(['initialize', 'server/discover', 'ping']);
 
-// What a client says of itself is not part of the question.
+// The client's description of itself is not part of the request.
 function keyOf({ method, params }: Message): string {
   const { _meta, ...asked } = isObject(params) ? params : {};
   return OPENING.has(String(method)) ? String(method) : `${String(method)} ${canonicalJson(asked)}`;

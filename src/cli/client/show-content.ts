@@ -10,13 +10,13 @@ import { renderMarkdown } from './render-markdown.ts';
 export interface ShowOptions {
   /** Where pictures and other files are saved. */
   readonly folder: string;
-  /** What saved files are called, with a number behind it. */
+  /** The name of saved files; a number is appended. */
   readonly name: string;
   /** Whether Markdown is laid out for a terminal. */
   readonly isTerminal: boolean;
 }
 
-/** Content blocks as text; what is no text is saved to files that are named instead. */
+/** Content blocks as text; other blocks are saved to files, and the names of these are shown. */
 export async function showContent(blocks: readonly unknown[], options: ShowOptions): Promise<string> {
   const parts: string[] = [];
   for (const block of blocks) parts.push(await showBlock(isObject(block) ? block : {}, options));
@@ -34,7 +34,7 @@ async function showBlock(block: Readonly<Record<string, unknown>>, options: Show
   return formatJson(block);
 }
 
-/** The contents of a resource as text; what is no text is saved. */
+/** The contents of a resource as text; other contents are saved to files. */
 export async function showResource(
   resource: Readonly<Record<string, unknown>>,
   options: ShowOptions,

@@ -33,7 +33,7 @@ export interface ServerFlags {
 
 export type { CommandTarget, Target, UrlTarget } from '../../config/foreign-entry.ts';
 
-/** What of a command line says which server is meant. */
+/** The part of a command line that names a server. */
 export interface Meant {
   readonly name: string | undefined;
   /** The command of a local server. */
@@ -70,7 +70,7 @@ export async function findTarget({ name, command, flags }: Meant): Promise<Targe
   return findServer(name, flags);
 }
 
-/** What a command sets for its connection itself. */
+/** The options that a command itself sets for its connection. */
 export type OpenOptions = ClientOptions & Pick<HttpOptions, 'authorizer'>;
 
 /** Connects to a server with the options of the command line. */

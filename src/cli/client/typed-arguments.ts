@@ -21,7 +21,7 @@ export function typedArguments(words: readonly string[], schema: unknown): Json 
   return Object.fromEntries(found);
 }
 
-// What else of a schema can say of more names.
+// Other keywords that can name properties.
 const OTHERS = ['additionalProperties', 'unevaluatedProperties', 'patternProperties', '$ref', '$dynamicRef'];
 const INNER = ['allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas'];
 

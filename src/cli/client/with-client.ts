@@ -10,7 +10,7 @@ import { questionHandlers } from './questions.ts';
 import type { Recorder } from './recording.ts';
 import { findTarget, openTarget, type Meant, type OpenOptions, type ServerFlags } from './target.ts';
 
-/** What a command does with a server, and with what. */
+/** The work of a command with a server, and its options. */
 export interface ServerTalk {
   readonly meant: Meant;
   readonly options?: OpenOptions;

@@ -21,7 +21,7 @@ export interface ReachedByCommand {
   readonly key: string | undefined;
 }
 
-/** What to paste into a client. */
+/** The text to paste into a client. */
 export interface ClientSnippet {
   /** The clients that read it. */
   readonly clients: string;

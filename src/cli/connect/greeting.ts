@@ -8,7 +8,7 @@ import { INSPECTOR } from './inspector.ts';
 const MAX_NAMES = 8;
 const PLACE_OF_KEY = 'YOUR-KEY';
 
-/** What `toolcrib serve` prints once it listens: where it is, and what to put into clients. */
+/** The output of `toolcrib serve` once it listens: its address, and the entries for clients. */
 export function httpGreeting(url: string, tools: readonly string[], loaded: LoadedConfig): string {
   const { config } = loaded;
   const { name, publicUrl, path } = config.server;
@@ -30,7 +30,7 @@ export function httpGreeting(url: string, tools: readonly string[], loaded: Load
   ].join('\n');
 }
 
-/** What `toolcrib serve --stdio` says to a person who started it at a terminal. */
+/** The text for a person who started `toolcrib serve --stdio` at a terminal. */
 export function stdioGreeting(tools: readonly string[], loaded: LoadedConfig): string {
   return [
     `Toolcrib serves ${offered(tools, loaded)} over standard input and output: JSON-RPC messages, one a line.`,

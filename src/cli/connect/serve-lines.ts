@@ -76,7 +76,7 @@ function watchCaller(gateway: Gateway, key: string | undefined): { gone: AbortSi
     gone.abort();
   };
   const report = (cause: unknown): void =>
-    gateway.log('warn', 'Whether the caller is still valid could not be read.', { cause });
+    gateway.log('warn', 'It could not be checked whether the caller still has access.', { cause });
   const timer = setInterval(() => void look().catch(report), LOOK_AGAIN_MS).unref();
   return { gone: gone.signal, end: () => clearInterval(timer) };
 }

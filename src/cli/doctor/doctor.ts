@@ -9,7 +9,7 @@ import { withoutConcealed } from '../complain.ts';
 interface Examined {
   readonly step: string;
   readonly state: 'ok' | 'skipped' | 'failed';
-  /** What was found, as a sentence. */
+  /** The finding, as a sentence. */
   readonly found: string;
   readonly remedy?: string;
 }

@@ -17,11 +17,11 @@ export interface Step {
   readonly name: string;
   /** What to do if it fails. */
   readonly remedy: string;
-  /** What was found, or why there was nothing to try; a failure is thrown. */
+  /** The finding, or why there was nothing to try; a failure is thrown. */
   readonly run: () => Promise<string | { readonly skipped: string }>;
 }
 
-/** What earlier steps found, for later ones. */
+/** The findings of earlier steps, for later ones. */
 export interface Visit {
   client?: Client;
   /** The challenge of a server that requires a sign-in. */

@@ -155,7 +155,7 @@ function whereFrom(source: string | undefined): string {
     : `Toolcrib comes from \`${source}\`, which made this project. To take it from the npm registry instead, once it is published: \`${published}\`.`;
 }
 
-// One line of code, whatever was typed.
+// A string literal on one line, for any typed text.
 function quoted(text: string): string {
   const json = JSON.stringify(text.replaceAll(/\s+/g, ' ').trim());
   return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;

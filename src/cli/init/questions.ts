@@ -14,7 +14,7 @@ export async function askQuestions(
     if (isCancel(answer)) throw new Cancelled();
     return answer as Exclude<T, symbol>;
   };
-  // What is suggested is taken by pressing Enter, and gone as soon as something is typed.
+  // Enter accepts the suggestion; typing replaces it.
   const ask = (
     message: string,
     suggested: string,

@@ -12,7 +12,7 @@ export function declareLinkCommands(program: Command): void {
     .description('write the entry for this Toolcrib into the file of a client')
     .argument('[client]', CLIENTS)
     .option('--config <file>', 'the configuration that is served', DEFAULT_CONFIG)
-    .option('--name <name>', 'what the entry is called; server.name unless set')
+    .option('--name <name>', 'the name of the entry; server.name unless set')
     .option('--url <address>', 'reach a running server here instead of starting one')
     .option('--key-variable <name>', 'the variable of the environment that holds the API key')
     .option('--file <file>', 'another file than the usual one, such as that of a project')

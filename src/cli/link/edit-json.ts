@@ -12,7 +12,7 @@ export interface EntryPlace {
 
 const LENIENT = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
 
-/** What has to be put into JSON with comments for an entry to be there; everything else stays as it is. */
+/** The insertion that adds an entry to JSON with comments; everything else stays as it is. */
 export function insertJson(text: string, place: EntryPlace, entry: ClientEntry): readonly Insertion[] {
   const style = styleOf(text);
   const root = rootOf(text);
@@ -65,7 +65,7 @@ function rootOf(text: string): Node | undefined {
   if (errors.length > 0) {
     const { error, offset } = errors[0]!;
     const line = text.slice(0, offset).split('\n').length;
-    throw refuse(`it is no JSON (${printParseErrorCode(error)} in line ${line})`);
+    throw refuse(`it is not JSON (${printParseErrorCode(error)} in line ${line})`);
   }
   if (!root) return undefined;
   if (root.type !== 'object') throw refuse('it holds no object');

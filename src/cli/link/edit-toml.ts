@@ -5,7 +5,7 @@ import type { ClientEntry } from '../connect/client-shapes.ts';
 import type { EntryPlace } from './edit-json.ts';
 import type { Insertion } from './splice.ts';
 
-/** What has to be put at the end of TOML for an entry to be there. */
+/** The text to append to TOML, so that it has an entry. */
 export function insertToml(
   text: string,
   { member, name }: EntryPlace,
@@ -50,7 +50,7 @@ function tablesIn(text: string): readonly string[] {
   return text.split(/(?<=\n)(?=[ \t]*\[\[?[^[\]\n]+\])/);
 }
 
-// Comments at the end of a table are about what follows it.
+// Comments at the end of a table belong to the next one.
 function lastComments(table: string): string {
   const lines = table.split(/(?<=\n)/);
   const last = lines.findLastIndex((line) => !/^\s*(?:#|$)/.test(line));
@@ -64,7 +64,7 @@ export function readToml(text: string): Record<string, unknown> {
     return parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (cause) {
     const [line = ''] = (cause as Error).message.split('\n');
-    throw new ToolcribError('invalid_setup', `it is no TOML (${line})`, { cause });
+    throw new ToolcribError('invalid_setup', `it is not TOML (${line})`, { cause });
   }
 }
 

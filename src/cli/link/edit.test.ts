@@ -47,7 +47,7 @@ describe('JSON with comments', () => {
   });
 
   test.each([
-    ['is broken', '{"a": ', 'no JSON'],
+    ['is broken', '{"a": ', 'not JSON'],
     ['is a list', '[]', 'no object'],
     ['has servers that are no object', '{"mcpServers": []}', 'no object'],
     ['has servers twice', '{"mcpServers": {}, "mcpServers": {}}', 'twice'],
@@ -105,7 +105,7 @@ describe('TOML', () => {
   });
 
   test.each([
-    ['is broken', 'a = ', 'no TOML'],
+    ['is broken', 'a = ', 'not TOML'],
     ['has its servers in one line', 'mcp_servers = { a = { command = "a" } }\n', 'does not fit'],
     ['has an entry of this name', '[mcp_servers.crib]\ncommand = "x"\n', 'already'],
   ])('a file that %s is refused', (_what, text, message) => {

@@ -11,7 +11,7 @@ import { insertAll, removeAll, type Insertion } from './splice.ts';
 /** A file of a client, and the name of our entry in it. */
 export type EntryIn = Pick<ClientFile, 'format' | 'member'> & { readonly name: string };
 
-/** A changed text, and what was put into it. */
+/** A changed text, and the part that was inserted. */
 export interface EditedText {
   readonly text: string;
   readonly insertions: readonly Insertion[];
@@ -26,7 +26,7 @@ export function putEntry(text: string, place: EntryIn, entry: ClientEntry): Edit
   return { text: edited, insertions };
 }
 
-/** Takes an entry out: exactly what was put in if that is still there, otherwise the entry alone. */
+/** Takes an entry out: exactly the inserted text if that is still there, otherwise the entry alone. */
 export function takeEntry(text: string, place: EntryIn, insertions: readonly Insertion[]): string {
   const before = readServers(text, place);
   const { [place.name]: _ours, ...servers } = before.servers;

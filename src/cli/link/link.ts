@@ -158,7 +158,7 @@ function clientOf(name: string, file: string | undefined): ClientFile {
   if (!client)
     throw new ToolcribError(
       'invalid_setup',
-      `"${printable(name).slice(0, 40)}" is no client that is known here; there are: ${clientNames.join(', ')}.`,
+      `"${printable(name).slice(0, 40)}" is not a known client; there are: ${clientNames.join(', ')}.`,
     );
   return file === undefined ? client : { ...client, file };
 }

@@ -7,7 +7,7 @@ import { settingsFolder } from '../servers/places.ts';
 import type { Insertion } from './splice.ts';
 import { notWritten } from './user-file.ts';
 
-/** What was put into a file of a client. */
+/** The text that was inserted into a file of a client. */
 export interface LinkedEntry {
   readonly client: string;
   /** The file itself, links followed. */
@@ -38,7 +38,7 @@ export async function readLinks(): Promise<readonly LinkedEntry[]> {
   return links as readonly LinkedEntry[];
 }
 
-/** Replaces what is known about one entry; `undefined` forgets it. */
+/** Replaces the stored facts about one entry; `undefined` forgets them. */
 export async function noteLink(
   about: Pick<LinkedEntry, 'file' | 'name'>,
   linked: LinkedEntry | undefined,

@@ -25,7 +25,7 @@ export function choosePins(all: readonly Pin[], which: string | undefined): read
   );
 }
 
-/** What a pin is about, for programs: the server, and the tool or the skill. */
+/** The subject of a pin, for programs: the server, and the tool or the skill. */
 export function factsOfPin(place: PinTool): Readonly<Record<string, string>> {
   const { server, kind, name } = pinnedThing(place);
   return { server, [kind]: name };
@@ -43,7 +43,7 @@ export interface HeldDefinition extends PinTool {
   readonly digest: string;
 }
 
-/** What is held among some pins: the same definition once, whatever is pinned beside it. */
+/** The held definitions among some pins, each of them once. */
 export function heldDefinitions(pins: readonly ChosenPin[]): readonly HeldDefinition[] {
   const found = new Map<string, HeldDefinition>();
   for (const { server, tool, accounts, held } of pins) {
@@ -67,7 +67,7 @@ function withAccounts(pins: readonly Pin[]): readonly ChosenPin[] {
   return [...groups.values()];
 }
 
-/** How a pin stands, in words. */
+/** The state of a pin, in words. */
 export function stateOf({ pinned, held }: Pin): 'pinned' | 'changed, held' | 'new, held' {
   if (!held) return 'pinned';
   return pinned ? 'changed, held' : 'new, held';

@@ -17,13 +17,13 @@ export function declarePinCommands(program: Command): void {
       (await import('./list.ts')).listPins(which, flags),
     );
   withConfig(pins.command('diff'))
-    .description('show what is held, how it differs from what is pinned, and what deserves a look')
+    .description('show held definitions, how they differ from the pinned ones, and what looks suspicious')
     .argument('[which]', WHICH)
     .action(async (which: string | undefined, flags: DeploymentFlags) =>
       (await import('./diff.ts')).diffPins(which, flags),
     );
   withConfig(pins.command('approve'))
-    .description('let tools and skills be used as they are held; servers notice within seconds')
+    .description('let tools and skills be used as they are now; servers notice within seconds')
     .argument('[which]', WHICH)
     .option('--all', 'everything that is held')
     .option('--digest <digest...>', 'only definitions with these digests, as toolcrib pins diff shows them')
@@ -32,7 +32,7 @@ export function declarePinCommands(program: Command): void {
       (await import('./approve.ts')).approvePins(which, flags),
     );
   withConfig(pins.command('dismiss'))
-    .description('forget what is held; what a server still shows is held anew')
+    .description('forget held definitions; those that a server still lists are held again')
     .argument('<which>', WHICH)
     .action(async (which: string, flags: DeploymentFlags) =>
       (await import('./dismiss.ts')).dismissPins(which, flags),

@@ -7,7 +7,7 @@ import { formatJson, formatTime, printable } from '../table.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
 import { choosePins, factsOfPin, nameOf, stateOf, type ChosenPin } from './choose.ts';
 
-/** `toolcrib pins diff`: what is held, and what of it differs from what is pinned. */
+/** `toolcrib pins diff`: held definitions, and how they differ from the pinned ones. */
 export async function diffPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
   const all = await readDeployment(flags, (operations) => operations.listPins());
   const chosen = choosePins(all, which);
@@ -25,7 +25,7 @@ export async function diffPins(which: string | undefined, flags: DeploymentFlags
   else process.stdout.write(shown.map((pin) => describePin(pin, all)).join('\n'));
 }
 
-/** A pin for a person: what differs, line by line and with nothing invisible, and what deserves a look. */
+/** A pin for a person: the differences line by line, with nothing invisible, and the suspicious parts. */
 export function describePin(pin: ChosenPin, all: readonly Pin[]): string {
   const { pinned, held } = pin;
   const since = formatTime(held?.at ?? pinned?.at);
@@ -67,7 +67,7 @@ function findingsOf({ pinned, held }: Pin, all: readonly Pin[]): readonly ScanFi
   return shown ? scanDefinition(shown.definition, names) : [];
 }
 
-// Texts are JSON, so that line breaks are seen too; whatever is invisible is written as its escape.
+// Texts are JSON, so that line breaks are seen; invisible characters are written as escapes.
 function linesOf({ path, before, after }: Difference): readonly string[] {
   const place = printable(path);
   return [

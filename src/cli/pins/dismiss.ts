@@ -3,7 +3,7 @@ import { formatJson } from '../table.ts';
 import { pinnedThing } from '../../store/pin.ts';
 import { choosePins, factsOfPin, heldDefinitions, nameOf } from './choose.ts';
 
-/** `toolcrib pins dismiss`: takes what is held off the list, such as after a server took a change back. */
+/** `toolcrib pins dismiss`: forgets held definitions, such as after a server took a change back. */
 export async function dismissPins(which: string, flags: DeploymentFlags): Promise<void> {
   await withDeployment(flags, async ({ store }) => {
     const dismissed: object[] = [];
@@ -11,7 +11,7 @@ export async function dismissPins(which: string, flags: DeploymentFlags): Promis
       const { server, tool, accounts, digest } = held;
       const did = `held ${pinnedThing(held).kind} dismissed`;
       const facts = { did, ...factsOfPin(held), accounts, digest, uid: process.getuid?.() };
-      // What is newer than what was listed stays.
+      // Definitions that are newer than the listed ones stay.
       if (!(await store.pins.dismiss({ server, tool }, digest, operatorRow(facts)))) continue;
       dismissed.push({ ...factsOfPin(held), accounts, digest });
       if (!flags.json) process.stdout.write(`${nameOf(held)} is dismissed.\n`);

@@ -63,7 +63,7 @@ test('an unclear answer is asked for again, and the end of the input denies the 
 test('arguments can be edited, and an edit that is not a JSON object is asked for again', async () => {
   const edited = await decide(['e', '{"title"', 'e', '{"title":"Other"}']);
   expect(edited.decision).toEqual({ kind: 'edit', arguments: { title: 'Other' } });
-  expect(edited.shown).toContain('That is no JSON object.');
+  expect(edited.shown).toContain('That is not a JSON object.');
 });
 
 test('the person sees the server, the final arguments and whether annotations are trusted', async () => {

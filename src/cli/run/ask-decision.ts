@@ -15,7 +15,7 @@ export interface DecisionDialog extends PersonDialog {
 
 const MOST_NAMED = 8;
 
-/** Asks the person at a terminal about a call; whatever is not a clear yes is asked again. */
+/** Asks the person at a terminal about a call; asks again until the answer is clear. */
 export function askDecision(dialog: DecisionDialog): OnToolCall {
   return async (request) => {
     if (dialog.isYesToReading && request.isTrusted && request.hints.readOnlyHint === true) return 'allow';
@@ -72,11 +72,11 @@ async function edited(request: DecisionRequest, dialog: DecisionDialog): Promise
   } catch {
     // Said below.
   }
-  dialog.write('That is no JSON object.\n');
+  dialog.write('That is not a JSON object.\n');
   return undefined;
 }
 
-// A person who says "always" sees what that covers.
+// Before "always", a person sees the calls that it covers.
 function keysFor({ server, serverTools }: DecisionRequest): string {
   const covered = serverTools.slice(0, MOST_NAMED).map(printable).join(', ');
   const more = serverTools.length > MOST_NAMED ? ` and ${serverTools.length - MOST_NAMED} more` : '';

@@ -21,7 +21,7 @@ export interface ReadAgent {
   readonly agents: ReadAgent[];
 }
 
-/** What of the command line decides about agents and models. */
+/** The options of the command line about agents and models. */
 export interface ReadAgentFlags {
   readonly model?: string;
   readonly baseUrl?: string;
@@ -69,7 +69,7 @@ async function readConfig(reference: string, flags: ReadAgentFlags): Promise<Fou
   const opened = await openAgentFile(reference, flags);
   const { config } = opened;
   for (const note of config.notes) complain(note);
-  // What a file of another program leaves out means something else there.
+  // In files of other programs, missing fields have other meanings.
   if (config.format !== 'toolcrib') complain(describeGrants(config));
   return opened;
 }

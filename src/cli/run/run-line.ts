@@ -20,7 +20,7 @@ export function callLine({
   return printable(`${from}${tool} ${shown}`);
 }
 
-/** What a run used, on one line. */
+/** The usage of a run, on one line. */
 export function usageLine(usage: RunUsage): string {
   const { calls, inputTokens, outputTokens, cachedTokens, money, ms, waitedMs, isEstimated } = usage;
   const about = isEstimated ? 'about ' : '';
@@ -38,7 +38,7 @@ export function seconds(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** Adds up what several runs used. */
+/** Adds up the usage of several runs. */
 export function sumUsage(a: RunUsage, b: RunUsage): RunUsage {
   return {
     turns: a.turns + b.turns,

@@ -76,7 +76,7 @@ class View {
         return this.#draw();
       }
       case 'decision:end': {
-        // What runs is what the person made of it; calls that are asked about run one after the other.
+        // The call runs as the person has changed it; calls that are asked about run one after the other.
         const { decision, tool, server } = event;
         const call = [...this.#running.values()].find((one) => one.tool === tool);
         if (call && typeof decision === 'object' && decision.kind === 'edit')
@@ -192,7 +192,7 @@ function endLine(
 
 const MAX_LETTERS = 200;
 
-// The first line of what a tool said, without the words of the host.
+// The first line of a tool's text, without the words of the host.
 function firstTextOf({ content }: ToolMessage): string {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : []));
   const own = texts.find((text) => text !== '' && !text.startsWith('[toolcrib:')) ?? texts[0] ?? '';

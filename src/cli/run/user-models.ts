@@ -29,7 +29,7 @@ const settings = z.strictObject({
   prices: z.record(z.string(), price).default({}),
 });
 
-/** What a user calls models, which one is used where nothing names one, and what they cost. */
+/** The user's names for models, the default model, and the prices. */
 export type UserModels = z.output<typeof settings>;
 
 /** Reads the user's own `models.yaml`; it needs not be there. */
@@ -41,7 +41,7 @@ export async function readUserModels(): Promise<UserModels> {
   try {
     value = parse(readFileSync(file, 'utf8'), { maxAliasCount: 100 });
   } catch (cause) {
-    throw new ToolcribError('invalid_config', `${file} is no YAML; correct it.`, { cause });
+    throw new ToolcribError('invalid_config', `${file} is not YAML; correct it.`, { cause });
   }
   const read = settings.safeParse(value ?? {});
   if (read.success) return read.data;

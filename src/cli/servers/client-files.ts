@@ -19,7 +19,7 @@ export type ClientName = (typeof clientNames)[number];
 /** Where a client keeps the servers of its user. */
 export interface ClientFile {
   readonly name: ClientName;
-  /** What people call it. */
+  /** Its name for people. */
   readonly title: string;
   readonly file: string;
   readonly format: 'json' | 'toml';

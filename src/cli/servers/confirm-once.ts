@@ -4,7 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { ask, isYes } from '../client/ask.ts';
 import { settingsFolder } from './places.ts';
 
-/** What a person has agreed to: each kind has a list of digests of its own. */
+/** The things that a person has agreed to: each kind has a list of digests of its own. */
 export type Approved = 'approved-servers' | 'approved-agents' | 'approved-skills';
 
 /** Something a person is asked about once for each content. */
@@ -12,7 +12,7 @@ export interface ConsentQuestion {
   readonly kind: Approved;
   /** What would happen. */
   readonly shown: string;
-  /** Of everything that what happens depends on. */
+  /** The digest of everything that the outcome depends on. */
   readonly digest: string;
 }
 

@@ -4,14 +4,14 @@ import { parseJson } from '../../base/parse-json.ts';
 import type { JsonPlaces } from './json-places.ts';
 import { withoutComments } from './json-with-comments.ts';
 
-/** What a file says, and where. */
+/** The content of a file, with the places of its parts. */
 export interface FileText {
   readonly value: unknown;
   /** Says what is wrong at a place of the file. */
   complain(path: Path, about: About): Promise<Complaint>;
 }
 
-/** Reads YAML, TOML, or JSON with comments, by the name of the file; what cannot be read is named with its place. */
+/** Reads YAML, TOML, or JSON with comments, by the name of the file; errors name the place. */
 export async function readFileText(source: string, file: string): Promise<FileText> {
   const text = source.replace(/^\uFEFF/, '');
   if (/\.ya?ml$/.test(file)) return readYaml(text, file);
@@ -64,7 +64,7 @@ async function readJson(text: string, file: string): Promise<FileText> {
   }
 }
 
-// What is missing is reported where it should be.
+// A missing part is reported at the place where it should be.
 function offsetOf(places: JsonPlaces, path: Path, { isKey = false }: About): number {
   for (let length = path.length; length > 0; length--) {
     const place = places.at(path.slice(0, length));

@@ -110,7 +110,7 @@ async function sectionsIn(text: FileText): Promise<readonly Section[]> {
   const { value } = text;
   if (!isObject(value)) return [];
   const member = MEMBERS.find((each) => value[each] !== undefined && value[each] !== null);
-  // Claude Code keeps what was added for one project beside what is there for all.
+  // Claude Code keeps servers of one project in the same file as those of all projects.
   const here = ['projects', process.cwd(), 'mcpServers'];
   const sections: Section[] = [];
   for (const path of [here, ...(member === undefined ? [] : [[member]])]) {

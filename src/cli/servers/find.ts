@@ -7,7 +7,7 @@ import { confirmOnce } from './confirm-once.ts';
 import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
 import type { CommandTarget, ServerFlags, Target } from '../client/target.ts';
 
-/** How a server is found by name, and what the command line sends it. */
+/** How a server is found by name, and the options that are sent to it. */
 export type FindFlags = Pick<ServerFlags, 'from' | 'yes' | 'key' | 'header'>;
 
 /** Finds a server by its name in the files of this project and of this user. */

@@ -19,7 +19,7 @@ interface Report extends StatesReport {
 // A program that is fetched at its first start takes its time.
 const WITHIN_MS = 30_000;
 
-/** `toolcrib upstreams`: how the servers behind a gateway stand, as the running gateway sees them or asked now. */
+/** `toolcrib upstreams`: the state of the servers behind a gateway, as the running gateway sees them or asked now. */
 export async function upstreams(flags: UpstreamsFlags): Promise<void> {
   const reports = flags.connect ? [await askNow(flags.config)] : await fromGateways(flags.config);
   if (flags.json) standardOutput().write(formatJson({ reports }, 2));

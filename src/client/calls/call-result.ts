@@ -14,7 +14,7 @@ export interface DataOptions {
   readonly exact?: boolean;
 }
 
-/** What a tool answered, with ways to get at it; nothing of it is lost. */
+/** The result of a tool, with several ways to read it; every member is kept. */
 export class CallResult {
   /** Every member of the result, as it came. */
   readonly raw: JsonObject;
@@ -128,9 +128,9 @@ function isPicture(block: ContentBlock): block is ImageBlock {
   return block.type === 'image' && typeof block.data === 'string' && typeof block.mimeType === 'string';
 }
 
-/** A call under way: the result, or one of its readings at once. */
+/** A call under way: await it for the result, or ask at once for its data, text or pictures. */
 export class PendingCall extends Promise<CallResult> {
-  // What follows from it is an ordinary promise.
+  // `then` returns an ordinary promise.
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }

@@ -49,7 +49,7 @@ export async function throughRounds(
   return received;
 }
 
-/** What a server that ends a request with questions asks; `undefined` where it only wants to be sent its state. */
+/** The questions with which a server ended a request; `undefined` if it only wants its state back. */
 export function readAsked(received: Received): AskedQuestions | undefined {
   const result = notedResult(received);
   const { inputRequests: asked, requestState: state } = result;

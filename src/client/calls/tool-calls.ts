@@ -18,7 +18,7 @@ import { throughRounds } from './rounds.ts';
 import type { ServerQuestions } from '../server-questions.ts';
 import { TaskHandle, taskOf } from './task-handle.ts';
 
-/** What tools are called with. */
+/** The parts that calls of tools need. */
 export interface ToolCallParts {
   readonly connection: Connection;
   readonly tools: PagedList<ListedTool>;
@@ -57,7 +57,7 @@ export class ToolCalls {
     return result;
   }
 
-  /** Sends a call of a source once, with what a further round brings; what the server answers is not looked at. */
+  /** Sends a call of a source once, with the members that a further round adds; the answer is not checked here. */
   sendOnce(call: ToolCall, extra: JsonObject, options: SendOptions): Promise<Received> {
     const { connection } = this.#parts;
     const { name } = call.tool;
@@ -81,7 +81,7 @@ export class ToolCalls {
     await this.#parts.tools.load();
   }
 
-  // Nobody else knows the task, so it ends with the wish for its result.
+  // Nobody else knows this task, so it is cancelled if its result is no longer awaited.
   async #follow(task: JsonObject, options: RequestOptions): Promise<CallResult> {
     const handle = this.#task(task, options);
     try {
@@ -107,7 +107,7 @@ export class ToolCalls {
     throw new ToolcribError('invalid_answer', `"${name}" answered at once instead of as a task.`);
   }
 
-  /** The definition that is known of a tool. */
+  /** The definition of a tool, if it was listed. */
   known(name: string): ListedTool | undefined {
     const { latest } = this.#parts.tools;
     if (latest !== this.#indexed) {
@@ -176,7 +176,7 @@ export class ToolCalls {
     };
   }
 
-  // On the newest revision the server decides; before, it says of each tool what it may be asked for.
+  // In the newest revision the server decides; in older ones the definition of each tool tells.
   #mayBeTask(tool: object | undefined): boolean {
     if (this.#parts.connection.dialect?.era === 'modern') return true;
     const declared = valueIn(this.#parts.capabilities(), ['tasks', 'requests', 'tools', 'call']);

@@ -21,7 +21,7 @@ export interface HttpParts extends TransportNeeds {
 
 const CLOSE_MS = 2_000;
 const NO_CREDENTIALS: readonly string[] = [];
-// Sent again only when they change nothing, whatever became of the first.
+// The methods that change nothing, and so may be sent again.
 const READING: ReadonlySet<string> = new Set([
   'server/discover',
   'tools/list',
@@ -111,7 +111,7 @@ export class HttpTransport implements Transport {
   abandon(pending: PendingRequest, reason: string): string | undefined {
     pending.work?.stop();
     const { id, method } = pending.outgoing;
-    // On the newest revision the end of the stream says it; before, it has to be said.
+    // In the newest revision the end of the stream cancels; in older ones a message must.
     if (this.#dialect?.era !== 'legacy' || method === 'initialize' || this.#isClosed) return undefined;
     return encodeNotification('notifications/cancelled', { requestId: id, reason });
   }

@@ -47,7 +47,7 @@ export class Reply {
     return this.#bytes;
   }
 
-  /** What came of a body that is no stream; it is given away once and kept no longer. */
+  /** The body, if it is not a stream; it is returned once, and not kept. */
   takeBody(): Buffer {
     return this.#body.take();
   }
@@ -70,7 +70,7 @@ export class Reply {
     this.#abort?.(STOPPED);
   }
 
-  // What follows is called by the connection.
+  // The methods below are called by the connection.
 
   onConnect(abort: (error?: Error) => void): void {
     this.#abort = abort;

@@ -13,7 +13,7 @@ export interface StreamParts {
   /** Asks for a stream, from the beginning or from an event on. */
   get(reply: Reply, lastEventId: string | undefined): Promise<void>;
   onWarning(text: string): void;
-  /** The stream for what the server says unasked broke off, and its server does not say where to go on. */
+  /** Told that the stream for messages without a request broke off, and cannot be resumed. */
   onGap(): void;
 }
 
@@ -28,22 +28,20 @@ const SHORTEST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 30_000;
 const MAX_RESUMES = 20;
 
-/**
- * The streams of a session beside the answers to requests: what the server says unasked, and the rest of broken ones.
- */
+/** The streams of a session beside those of requests: for messages without a request, and the rest of broken ones. */
 export class SessionStreams {
   readonly #parts: StreamParts;
   #general: Reply | undefined;
   #cancelWait: (() => void) | undefined;
   #isClosed = false;
-  /** Whether the stream for what the server says unasked is open. */
+  /** Whether the stream for messages without a request is open. */
   isListening = false;
 
   constructor(parts: StreamParts) {
     this.#parts = parts;
   }
 
-  /** Opens the stream for what the server says without being asked; a server without one says so. */
+  /** Opens the stream for messages without a request; a server without one refuses it. */
   listen(): void {
     if (!this.#isClosed && !this.#general) this.#follow(undefined, 0);
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { ToolTimeout } from '../errors.ts';
 
-/** One limit of time for all the steps until a server is ready, whatever ways are tried. */
+/** One time limit for all steps until a server is ready, over all transports that are tried. */
 export class ConnectLimit {
   readonly #clock: Clock;
   readonly #ms: number;

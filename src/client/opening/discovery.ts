@@ -14,10 +14,10 @@ import {
   type ServerFacts,
 } from './handshake.ts';
 
-/** What a server was found to speak. */
+/** The revision that a server was found to speak. */
 export interface Found {
   readonly facts: ServerFacts;
-  /** Whether the server said so; what its silence suggests is not remembered. */
+  /** Whether the server told it; a guess from its silence is not remembered. */
   readonly isProven: boolean;
 }
 
@@ -25,7 +25,7 @@ const MODERN = versions.find(({ era }) => era === 'modern')!;
 // An answer to a ping shows sooner that a program is up, and only does not know the question.
 const PING_SHARE = 1 / 3;
 
-/** Asks the server what it speaks; one that does not know the question gets a handshake. */
+/** Asks the server for its revisions; a server that does not know the question gets a handshake. */
 export async function discover(parts: OpeningParts, isPinned: boolean): Promise<Found> {
   speak(parts, MODERN);
   const over = new AbortController();
@@ -35,7 +35,7 @@ export async function discover(parts: OpeningParts, isPinned: boolean): Promise<
     const beside = canBeSilent ? await besideSilence(parts, answer, parts.probeMs) : undefined;
     if (beside && 'era' in beside) return { facts: beside, isProven: false };
     const facts = await conclude(parts, answer, isPinned).catch((error: unknown) => {
-      // The refusal is all that the server ever said.
+      // The server has sent nothing but this refusal.
       throw beside && error instanceof ToolTimeout ? beside : error;
     });
     return { facts, isProven: true };
@@ -102,7 +102,7 @@ async function besideSilence(
     if (outcome !== 'silent') return outcome;
   } catch (error) {
     if (error instanceof RemoteError) return error;
-    // What ended both, or came too late for both, is dealt with by the discovery.
+    // An error that ended both, or came too late for both, is handled by the discovery.
     if (!(error instanceof ProgramEnded || error instanceof ToolTimeout)) throw error;
   } finally {
     over.abort();

@@ -25,7 +25,7 @@ export function noteEra(address: string, era: Dialect['era'], now: number): void
   verdicts.set(address, { era, at: now });
 }
 
-/** Forgets what was found out about an address, because it turned out to be wrong. */
+/** Forgets the finding about an address, because it turned out to be wrong. */
 export function forgetEra(address: string): void {
   verdicts.delete(address);
 }

@@ -10,13 +10,13 @@ import type { ClientOptions } from '../options.ts';
 import type { Dialect, Transport } from '../transport.ts';
 import type { ConnectLimit } from './connect-limit.ts';
 
-/** What a server says of itself; untrusted. */
+/** The facts that a server tells about itself; untrusted. */
 export interface ServerFacts {
   readonly era: Dialect['era'];
   readonly protocolVersion: string;
   readonly info: Implementation | undefined;
   readonly capabilities: JsonObject;
-  /** Whether it was not asked, because the revision was given: what it can do is not known then. */
+  /** Whether it was not asked, because the revision was given: its capabilities are not known then. */
   readonly isAssumed?: true;
   readonly instructions: string | undefined;
 }
@@ -36,7 +36,7 @@ export interface OpeningParts {
   readonly options: ClientOptions;
   readonly info: Implementation;
   readonly capabilities: JsonObject;
-  /** Under which name the verdict is remembered; `undefined` for what is new each time. */
+  /** The name under which the finding is remembered; `undefined` for a server that is new each time. */
   readonly address: string | undefined;
   /** How long all of it may take. */
   readonly limit: ConnectLimit;
@@ -78,7 +78,7 @@ export function speak({ connection, transport }: OpeningParts, dialect: Dialect)
   transport.agree(dialect);
 }
 
-/** Asks for something that belongs to connecting, within what is left of its time. */
+/** Sends a request that belongs to connecting, within the rest of its time. */
 export async function askInTime(
   { connection, limit }: OpeningParts,
   { method, params = {} }: { readonly method: string; readonly params?: JsonObject },
@@ -93,7 +93,7 @@ export async function askInTime(
   }
 }
 
-/** What a server said of itself, as far as it can be read. */
+/** The facts that a server told about itself, as far as they can be read. */
 export function serverFactsOf(era: Dialect['era'], protocolVersion: string, said: JsonObject): ServerFacts {
   const { info, capabilities, instructions } = said;
   return {

@@ -12,7 +12,7 @@ import {
   type ServerFacts,
 } from './handshake.ts';
 
-/** Finds out what the server speaks and agrees on it: discovery first, the handshake where there is none. */
+/** Finds out the revision of the server and agrees on it: by discovery, or by the handshake if there is none. */
 export async function open(parts: OpeningParts): Promise<ServerFacts> {
   const { options, address, clock } = parts;
   const wanted = readProtocol(options.protocol ?? 'auto');

@@ -27,11 +27,11 @@ const LONGEST_TASK_MS = 60 * 60_000;
 
 /** How a call is passed on. */
 export interface RelayOptions {
-  /** How long to wait for its first sign of life, where that is less than a call may take. */
+  /** How long to wait for the first message about it, if less than a call may take. */
   readonly withinMs?: number;
   /** Whether people may be asked for secrets in forms. */
   readonly mayAskSecrets?: boolean;
-  /** Told that the call waits for a person or the end of a task; what it returns is told that it goes on. */
+  /** Called when the call waits for a person or for a task; the returned function is called when it goes on. */
   readonly onWait?: () => () => void;
 }
 
@@ -43,6 +43,7 @@ export class RelayedCall {
   // Changed in place from round to round: a copy would be made for every call.
   readonly #options: Writable<SendOptions>;
   readonly #how: RelayOptions;
+  readonly #keys = new Set<string>();
   #asked = 0;
   #hasReloaded = false;
 
@@ -89,7 +90,7 @@ export class RelayedCall {
     }
   }
 
-  // What comes before the call is sent takes of the same time.
+  // Setting the log level comes first, and counts towards the time limit.
   #untilSent(): Awaitable<number | undefined> {
     const { clock, timeouts } = this.#peer;
     const { withinMs } = this.#how;
@@ -132,7 +133,7 @@ export class RelayedCall {
     return this.#call.interview.asker !== undefined || this.#peer.hasHandlers;
   }
 
-  // What an earlier round left: the answers that no stage asked for, and the state of the server.
+  // From earlier rounds: the answers that no stage here asked for, and the state of the server.
   #resumption(): JsonObject {
     const { interview } = this.#call;
     if (!interview.hasAnswers && interview.farState === undefined) return NOTHING;
@@ -154,7 +155,7 @@ export class RelayedCall {
     return this.#peer.connection.request(method, { ...params, ...extra }, this.#options);
   }
 
-  // Where the client follows tasks it gets one of ours, whose state is that of the other; else its end is waited for.
+  // A client that follows tasks gets a task of ours that mirrors this one. For other clients its end is awaited.
   async #follow(task: JsonObject): Promise<Received> {
     const { voice, cancellation } = this.#call;
     const { connection, clock, timeouts } = this.#peer;
@@ -191,15 +192,13 @@ export class RelayedCall {
     if (!this.#canAsk) voice.park?.();
     if (!interview.asker && this.#peer.hasHandlers)
       return this.#peer.questions.answerAll(asked, cancellation.signal);
-    // A key may come again in a later round, and in a task each is asked once.
+    // The server may use a key again in a later round; here each key names one question.
     const questions = this.#read(asked);
     const keys = new Map([...questions.keys()].map((key) => [this.#ownKey(key), key]));
     const own = new Map([...keys].map(([key, theirs]) => [key, questions.get(theirs)!]));
     const answers = await this.#ask(own);
     return Object.fromEntries([...keys].map(([key, theirs]) => [theirs, answers.get(key)]));
   }
-
-  readonly #keys = new Set<string>();
 
   #ownKey(key: string): string {
     let own = key;
@@ -222,7 +221,7 @@ export class RelayedCall {
     return this.#peer.options.askedBy ?? 'The server behind this one';
   }
 
-  // The server has not run the tool: it wants pages visited, and then to be called again.
+  // The server has not run the tool: the user must visit pages first, and then it must be called again.
   async #visit(pages: ReadonlyMap<string, Question>): Promise<Result | undefined> {
     const { interview, client } = this.#call;
     if (!canDo(client.capabilities, 'elicitation.url')) return failed(pagesText(pages));
@@ -272,14 +271,14 @@ export class RelayedCall {
   }
 }
 
-// What tells how to go on is never in a long text.
+// The members that tell how to go on are always parsed; only long texts are left for later.
 function headOf(received: Received): JsonObject {
   return received.outline ?? received.result;
 }
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** A call that ended, or what its next request brings along. */
+/** The result, or the members to add to the next request. */
 type Next = Result | { readonly extra: JsonObject };
 
 function pagesText(pages: ReadonlyMap<string, Question>): string {

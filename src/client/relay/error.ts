@@ -16,7 +16,7 @@ export function relayedError(error: unknown, call: Call, name: string): unknown 
   return said === undefined ? error : new ToolcribError(error.code, `${name} ${said}`, { cause: error });
 }
 
-// Our own texts of these name the address of the server, or what it wrote.
+// The client's own texts for these contain the address of the server, or its output.
 const SAID: Readonly<Partial<Record<ToolcribError['code'], string>>> = {
   upstream_unavailable: 'is not available; try again later.',
   timed_out: 'did not answer in time.',
@@ -48,7 +48,7 @@ function isAboutResource({ number, data }: RemoteError): boolean {
   return number === -32002 || (number === -32602 && typeof data?.['uri'] === 'string');
 }
 
-// It was told what the client can do, so what it misses is missing there; anything else is a mistake of this side.
+// The server got the capabilities of the client. One it misses is missing there; any other is a mistake of this side.
 function missingCapability(error: RemoteError, { client }: Call, name: string): ToolcribError {
   const required = isObject(error.data?.['requiredCapabilities']) ? error.data['requiredCapabilities'] : {};
   const missing = REQUIREMENTS.filter(

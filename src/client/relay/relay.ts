@@ -4,7 +4,7 @@ import type { ToolCalls } from '../calls/tool-calls.ts';
 import type { Peer } from '../peer.ts';
 import { RelayedCall, type RelayOptions } from './call.ts';
 
-/** Passes calls of a source on to a server, so that nothing of them or of their answers is lost. */
+/** Passes calls of a source on to a server, whole: no member of a call or of its answer is lost. */
 export class Relay {
   readonly #peer: Peer;
   readonly #tools: ToolCalls;

@@ -16,7 +16,7 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../../protocol/wire/meta.ts';
 import type { LateMember, Received } from '../../protocol/decode/received.ts';
 
-/** What another server answered, in the terms of a source; all that is not of that connection alone is kept. */
+/** The answer of another server as a result; all members are kept, except those about that connection. */
 export function relayedResult(received: Received, kind: Call['kind']): Done | Failed {
   if (kind === 'tool' && received.outline) {
     const ending = lateEnding(received, received.outline);
@@ -25,7 +25,7 @@ export function relayedResult(received: Received, kind: Call['kind']): Done | Fa
   const { body, around } = read(received.result, received);
   if (kind !== 'tool') return { ...readingEnding(body, kind), ...around };
   const ending = toolEnding(body, around);
-  // A result whose blocks had to be mended is not what came.
+  // A result whose blocks were mended differs from the bytes that came.
   if (ending.content === body['content']) around.relayed.isOf(ending);
   return ending;
 }
@@ -37,7 +37,7 @@ function read(result: JsonObject, received: Received): { body: JsonObject; aroun
   return { body, around: { ...(meta && { meta }), relayed: new FarResult(received) } };
 }
 
-// What the outline does not have is parsed when a stage or the encoder asks for it.
+// Members that the outline lacks are parsed when a stage or the encoder asks for them.
 function lateEnding(received: Received, outline: JsonObject): Done | Failed | undefined {
   const { body, around } = read(outline, received);
   const ending = toolEnding(body, around);
@@ -71,7 +71,7 @@ interface Around extends Partial<Done> {
   readonly relayed: FarResult;
 }
 
-/** What is known of a result besides its values. */
+/** The facts about a result besides its values. */
 class FarResult implements Relayed {
   readonly longIntegers?: LongIntegers;
   // Private, because events of a host hold results after they were cleaned.
@@ -132,7 +132,7 @@ function readingEnding(body: JsonObject, kind: Exclude<Call['kind'], 'tool'>): D
   }
 }
 
-// Who answered is told by the server that the client is connected to.
+// The client is told who answered by the server that it is connected to.
 function ownMeta(meta: JsonObject): JsonObject | undefined {
   const { [metaKeys.serverInfo]: _info, ...rest } = meta;
   return Object.keys(rest).length > 0 ? rest : undefined;

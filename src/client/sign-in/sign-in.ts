@@ -235,7 +235,7 @@ class OAuthSignIn implements ClientSignIn {
     );
   }
 
-  // A state is good once, whatever comes of it.
+  // A state is valid once, even if the exchange fails.
   async #complete(pending: Begun, answer: URL): Promise<void> {
     this.#pending = undefined;
     await this.#keeper.adopt(pending.issued, await completeSignIn(pending, answer));
@@ -252,7 +252,7 @@ class OAuthSignIn implements ClientSignIn {
     } catch (error) {
       const code = refusalCode(error);
       if (code === undefined) throw failedStep('The token could not be renewed', error);
-      // The server said no: asking again is of no use, signing in is.
+      // The server refused: asking again is useless, the person has to sign in.
       if (code === 'invalid_client') await this.#vault.dropClient(issued.issuer, tokens.clientId);
       return this.#vault.dropRefused(issued, tokens);
     }

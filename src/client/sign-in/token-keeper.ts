@@ -99,7 +99,7 @@ export class TokenKeeper {
     return current;
   }
 
-  // Whatever a redirect or a resolved link leads to, a token never goes to another origin.
+  // A token never goes to another origin, not even after a redirect or for a resolved link.
   #isHere(url: string): boolean {
     const { server } = this.#options;
     return url === server.href || (URL.canParse(url) && new URL(url).origin === server.origin);

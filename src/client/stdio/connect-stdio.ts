@@ -35,7 +35,7 @@ export async function connectStdio(
   const client = new Client({
     options,
     address: JSON.stringify([command, args, folder]),
-    // Old servers may say nothing to what they do not know.
+    // Old servers may not answer a method that they do not know.
     probeMs: connectMs / 3,
     transport: (needs) => new StdioTransport(plan, needs),
   });

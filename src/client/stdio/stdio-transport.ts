@@ -7,7 +7,7 @@ import type { PendingRequest } from '../pending-request.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Transport } from '../transport.ts';
 
-// What a program that does not read may make us hold.
+// How much is held for a program that does not read its input.
 const MAX_UNREAD_BYTES = 64 * 1_048_576;
 
 /** A server that is a program of ours, spoken to line by line. */
@@ -85,7 +85,7 @@ export class StdioTransport implements Transport {
     if (this.#hasEnded) throw this.#gone('has ended');
     if (stdin.writableLength + this.#waiting.length > MAX_UNREAD_BYTES)
       throw new ToolcribError('busy', `${this.label} does not read what it is sent.`);
-    // What is sent in one turn is one write: each costs as much as all the rest of a call.
+    // All messages of one turn are one write: a write costs as much as the rest of a call.
     if (this.#waiting === '') process.nextTick(() => this.#flush());
     this.#waiting += `${text}\n`;
   }

@@ -90,7 +90,7 @@ test('a call that becomes a task has no limit', async () => {
       await new Promise<void>((resolve) => (finish = resolve));
       return 'ok';
     }),
-    { interview, voice: { detach: () => interview.lift() } },
+    { interview, voice: { detach: () => interview.liftLimit() } },
   );
   const ended = source.call(call);
   clock.advance(3_600_000);
@@ -105,7 +105,7 @@ test('a call that becomes a task later has no limit from then on', async () => {
   const call = createTestCall(toolCalled('task', hang), { interview });
   void source.call(call);
   clock.advance(500);
-  interview.lift();
+  interview.liftLimit();
   clock.advance(3_600_000);
   expect(call.cancellation.reason).toBeUndefined();
 });

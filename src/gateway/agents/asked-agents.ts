@@ -20,7 +20,7 @@ import { servedLimits, type AgentEntry, type ServedLimits } from '../settings/ag
 import type { Lasting } from '../lasting.ts';
 import { CallersAgent } from './callers-agent.ts';
 
-/** What agents are asked with. */
+/** The parts that agents need to answer. */
 export interface AskedAgentsParts {
   readonly config: Config;
   readonly lasting: Pick<Lasting, 'log' | 'clock' | 'metrics' | 'allowance' | 'runs'>;
@@ -107,13 +107,13 @@ export class AskedAgents {
     } finally {
       end();
       allotment.settle(used);
-      // What a run used includes what those used that it asked.
+      // The usage of a run includes that of the agents it asked.
       this.#count(name, Math.max(0, used - counted));
       outer?.onCounted(used);
     }
   }
 
-  // Another agent is asked by what it is called; one that is being asked already would lead in a circle.
+  // Agents ask others by name. One that led to this run is not asked again, or they would ask in a circle.
   #mayUse({ entry, isGranted }: Ready, tool: Tool, chain: readonly string[]): boolean {
     const asked = tool.place ? undefined : this.#agentOf.get(tool.name);
     if (asked !== undefined)
@@ -223,7 +223,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'invalid_answer',
 ]);
 
-// What an endpoint says is for the operator: it names addresses and variables.
+// The text of an endpoint is for the operator alone: it names addresses and variables.
 function failureOf(error: unknown, name: string, { cancellation }: ToolCall): unknown {
   if (cancellation.reason) return cancellation.reason;
   if (error instanceof ToolcribError && PASSING.has(error.code))

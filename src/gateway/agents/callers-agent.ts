@@ -19,7 +19,7 @@ import type { Log } from '../../observe/log.ts';
 import { verdictOn } from '../../stages/approve/which-calls.ts';
 import { PersonBehind } from './person-behind.ts';
 
-/** What an agent works with while it answers one call. */
+/** The parts of an agent that answers one call. */
 export interface CallersAgentParts {
   readonly config: AgentConfig;
   /** The call that asks it: everything is done for its caller, and ends with it. */
@@ -89,7 +89,7 @@ export class CallersAgent implements RunnableAgent {
     }
   }
 
-  // What the model was not shown does not exist for it, and is on record like any unknown name.
+  // A tool that the model was not shown is unknown to it, and its call is recorded like that of any unknown name.
   async #find(name: string): Promise<Tool> {
     const { source, outer, isGranted } = this.#parts;
     const found = this.#tools.some((tool) => tool.name === name)
@@ -164,7 +164,7 @@ export class CallersAgent implements RunnableAgent {
     return shown;
   }
 
-  // Time at work stands still while a person is asked.
+  // The working time stops while a person is asked.
   #open(kind: 'form' | 'url' | 'sample' | 'roots', message: string): () => void {
     const question = { id: `question-${++this.#questions}`, server: this.name, kind, message };
     this.#listeners.tell('question:start', question);

@@ -7,13 +7,13 @@ import type { Question } from '../../core/question.ts';
 import { canDo } from '../../core/requirement.ts';
 import { governedName, type Tool } from '../../core/tool.ts';
 
-// Nobody agrees to what is too long to read.
+// Nobody can agree to a text that is too long to read.
 const MAX_SHOWN = 4_000;
 
 /** Called when a question is asked; the returned function is called when it was answered. */
 export type OnQuestion = (kind: Question['kind'], message: string) => () => void;
 
-/** The person behind the call of an agent, as far as the client of that call lets them be asked. */
+/** The person behind the call of an agent, asked through the client of that call. */
 export class PersonBehind implements Asker {
   readonly #call: ToolCall;
   readonly #agent: string;

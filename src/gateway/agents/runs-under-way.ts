@@ -16,6 +16,6 @@ export class RunsUnderWay {
   dismiss(isGone: (caller: Caller) => boolean): void {
     for (const { caller, cancellation } of this.#calls)
       if (isGone(caller))
-        cancellation.abort(new ToolcribError('cancelled', 'Its caller is no longer let in.'));
+        cancellation.abort(new ToolcribError('cancelled', 'Its caller no longer has access.'));
   }
 }

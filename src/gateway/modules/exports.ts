@@ -3,7 +3,7 @@ import type { Prompt } from '../../core/prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
 import type { Tool } from '../../core/tool.ts';
 
-/** What a module offers. */
+/** The tools, resources and prompts that a module offers. */
 export interface Offers {
   readonly tools: readonly Tool[];
   readonly resources: readonly (Resource | ResourceTemplate)[];

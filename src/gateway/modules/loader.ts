@@ -100,7 +100,7 @@ async function createLoader(baseDir: string): Promise<Jiti> {
     // Compiled code is cached beside the packages only: others may write to a shared temporary folder.
     fsCache: existsSync(packages) && join(packages, '.cache', 'toolcrib'),
     virtualModules,
-    // Imports are resolved as written, whatever the process has configured.
+    // Imports are resolved as written: settings of the process for aliases are ignored.
     alias: {},
     tsconfigPaths: false,
   });

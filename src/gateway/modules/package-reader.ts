@@ -42,7 +42,7 @@ export class PackageReader {
 
   #gather(first: string): ReadonlySet<string> {
     const all = new Set([first]);
-    // Iterating a set also visits what is added meanwhile.
+    // Iterating a set also visits items that are added meanwhile.
     for (const folder of all) {
       const { dependencies, optionalDependencies, peerDependencies } = this.read(folder);
       const lists = [dependencies, optionalDependencies, peerDependencies].filter(isObject);

@@ -14,7 +14,7 @@ import { checkOffers, putOffers } from './put-offers.ts';
 export interface ModuleToolsOptions {
   /** Such as `./tools/*.ts`. */
   readonly patterns: readonly string[];
-  /** What the patterns are relative to. */
+  /** The folder that the patterns are relative to. */
   readonly baseDir: string;
   readonly log: Log;
   /** Where the tools are registered. */
@@ -48,7 +48,7 @@ export interface ModuleTools {
   /** The files in use. */
   readonly files: readonly string[];
   readonly problems: readonly ModuleProblem[];
-  /** What is in use from a file: its last good version. */
+  /** The tools in use from a file: those of its last good version. */
   offersOf(file: string): Offers | undefined;
   /** Stops watching and loading; the tools stay. */
   close(): Promise<void>;

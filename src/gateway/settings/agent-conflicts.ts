@@ -46,7 +46,7 @@ export function unmatchedFarTools(
     patternsIn(['agents', agent], entry).flatMap(({ path, pattern }): Conflict[] => {
       const server = entry.mcpServers.find((name) => pattern.startsWith(`${name}.`));
       const listed = server === undefined ? [] : names.filter((name) => name.startsWith(`${server}.`));
-      // Of a server that lists nothing it is not known what it has.
+      // The tools of a server that lists nothing are not known.
       if (listed.length === 0 || listed.some(compileGlob(pattern))) return [];
       const meant = nearest(pattern, listed);
       const remedy = meant === undefined ? 'correct it, or leave it out' : `did you mean "${meant}"?`;

@@ -118,7 +118,7 @@ function rowsOf(shape: Shape, prefix = ''): string[] {
   });
 }
 
-// What is kept by name has entries of one or of several kinds; a key they share has one row.
+// A section of named entries may have several kinds of them; a key that they share has one row.
 function entryRows({ additionalProperties }: Shape): string[] {
   if (typeof additionalProperties !== 'object') return [];
   const kinds = additionalProperties.anyOf ?? [additionalProperties];

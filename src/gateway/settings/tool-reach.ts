@@ -16,7 +16,7 @@ import {
 import { scriptFiles, programFiles } from './program-files.ts';
 import { readyEntries } from './ready-entries.ts';
 
-/** What ready-made tools offer, and what they must not reach. */
+/** The files that ready-made tools offer, and those that they must not reach. */
 export interface ReachSettings {
   readonly config: Config;
   readonly folder: string;

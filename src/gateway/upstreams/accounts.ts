@@ -1,6 +1,6 @@
 import type { UpstreamEntry } from '../../config/servers.ts';
 
-/** What a gateway signs in to an upstream with, for some callers. */
+/** The credential with which a gateway signs in to an upstream, for some callers. */
 export interface Account {
   /** The tenant that it is for; empty where all callers share it. */
   readonly key: string;

@@ -6,14 +6,14 @@ import { Overdue, within } from '../../base/within.ts';
 import type { RelayOptions } from '../../client/relay/call.ts';
 
 const MAX_WAITING = 1_000;
-// What waits for a person or follows a task asks little of the upstream, but not nothing.
+// Calls that wait for a person or follow a task still take some work of the upstream.
 const MAX_OUTSIDE = 1_000;
 
 /** Lets only so many calls through at one time; others wait in line. */
 export class CallPlaces {
   readonly #upstream: string;
   readonly #waiting = new Set<() => void>();
-  /** Less than none while calls that stepped out are back and their places are taken. */
+  /** Below zero while calls that stepped out are back and others have their places. */
   #free: number;
   #outside = 0;
 
@@ -22,7 +22,7 @@ export class CallPlaces {
     this.#upstream = upstream;
   }
 
-  /** Takes a place, at once if there is one, else within this time; `leave` gives it back. */
+  /** Takes a place: at once if one is free, else after waiting at most this long. `leave` gives it back. */
   enter(cancellation: Cancellation, withinMs: number): Awaitable<void> {
     if (this.#free > 0) {
       this.#free--;
@@ -101,7 +101,7 @@ export class CallPlace implements RelayOptions {
     return Math.max(0, this.#until - this.#clock.ticks());
   }
 
-  /** Gives the place to others while the call waits for a person or a task; what is returned ends that wait. */
+  /** Gives the place to others while the call waits for a person or a task; the returned function takes one again. */
   onWait(): () => void {
     if (this.#waits++ === 0 && !this.#isLeft) this.#isOutside = this.#places.stepOut();
     return () => {

@@ -19,7 +19,7 @@ import { requireObjectRoot } from '../../schema/schema.ts';
 import type { PooledConnection } from './pool.ts';
 import { readUpstreamSkills } from './skills.ts';
 
-/** What an upstream lists, as it lists it. */
+/** The lists of an upstream, as it sent them. */
 export interface UpstreamLists {
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
@@ -28,7 +28,7 @@ export interface UpstreamLists {
   readonly skills: readonly ServedSkill[];
 }
 
-/** What a catalog is made with. */
+/** The parts that a catalog needs. */
 export interface CatalogParts {
   readonly connection: () => PooledConnection;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface CatalogParts {
   readonly firstListMs: () => number;
   /** Takes what is invisible, and secrets, out of what is listed; `undefined` for what cannot be shown then. */
   clean<T extends Readable>(item: T): T | undefined;
-  /** Whether a value has nothing in it that would be taken out. */
+  /** Whether nothing would be taken out of a value. */
   isClean(value: unknown): boolean;
   onChange(change: Change): void;
   /** Told after each attempt to fetch the lists. */
@@ -44,7 +44,7 @@ export interface CatalogParts {
   onWarning(text: string): void;
 }
 
-// What one upstream may fill the lists of a gateway with.
+// How many entries of one kind an upstream may list.
 const MAX_ENTRIES = 2_000;
 // An upstream that never stops changing is read less often.
 const QUICK_ROUNDS = 3;
@@ -57,14 +57,14 @@ const NOTHING: UpstreamLists = Object.freeze({
   skills: Object.freeze([]),
 });
 
-/** What an upstream offers with one account: kept while it is down, and fetched again when it may have changed. */
+/** The lists of an upstream for one account: kept while it is down, fetched again when they may have changed. */
 export class Catalog {
   readonly #parts: CatalogParts;
   #lists = NOTHING;
   #listedAt: number | undefined;
   #triedAt: number | undefined;
   #loading: Promise<void> | undefined;
-  /** How often the upstream said that something changed, and how often it had when the lists were read last. */
+  /** How many changes the upstream announced, and how many of these the lists have taken up. */
   #changes = 0;
   #read = 0;
   #reading: Promise<void> | undefined;
@@ -80,17 +80,17 @@ export class Catalog {
     this.#parts = parts;
   }
 
-  /** What is known. */
+  /** The lists as they were fetched last. */
   get lists(): UpstreamLists {
     return this.#lists;
   }
 
-  /** Whether what is known may be wrong, because the upstream could not be asked. */
+  /** Whether the lists may be wrong, because the last attempt to fetch them failed. */
   get isDegraded(): boolean {
     return this.failure !== undefined;
   }
 
-  /** Whether what is known was read since the upstream last changed, or may have. */
+  /** Whether the lists were fetched after the last announced change. */
   get isCurrent(): boolean {
     return this.#read === this.#changes;
   }
@@ -100,7 +100,7 @@ export class Catalog {
     return this.#listedAt !== undefined;
   }
 
-  /** What is known, after the first time at once; then it is fetched anew beside it where it is old. */
+  /** The lists. Only the first time they are waited for; later, old ones are fetched again in the background. */
   known(): Awaitable<UpstreamLists> {
     // Only the first attempt is waited for; an upstream that is down, or never done changing, delays nobody's lists.
     if (this.#listedAt === undefined && !this.isDegraded) return this.#waitForFirst(this.#nextRead());
@@ -120,13 +120,13 @@ export class Catalog {
     return this.#wait(this.#readSince(this.#changes), withinMs);
   }
 
-  /** The lists may no longer be good: nobody uses an old definition once this was told. */
+  /** Notes a change: from now on `current` waits for new lists. */
   outdate(): void {
     this.#changes++;
     if (this.#loading === undefined) void this.#load('upkeep');
   }
 
-  /** Whether none of these tools is known with another definition. */
+  /** Whether each of these tools has the same definition here, or is not listed here. */
   agreesWith(tools: readonly Tool[]): boolean {
     const known = new Map(this.#lists.tools.map((tool) => [tool.name, tool]));
     return tools.every((tool) => {
@@ -165,12 +165,12 @@ export class Catalog {
     return (this.#loading ??= this.#fetch(how).finally(() => (this.#loading = undefined)));
   }
 
-  // A waiting caller gets a list that was requested after its call, however often something changes meanwhile.
+  // Lists that were requested after this change are enough, however many changes follow.
   async #readSince(changes: number): Promise<void> {
     while (this.#read < changes && !this.isDegraded) await this.#nextRead();
   }
 
-  // Not the end of loading, which may never come; who waits is not told of failures.
+  // Ends with the next fetch and not with the whole load, which may never end. Failures are in `failure`.
   #nextRead(): Promise<void> {
     const loading = this.#load();
     return (this.#reading ?? loading).catch(nothing);
@@ -182,13 +182,13 @@ export class Catalog {
       for (let round = 1; ; round++) {
         this.#triedAt = clock.ticks();
         await (this.#reading = this.#readOnce(how));
-        // Another change may have been told meanwhile.
+        // Another change may have been announced meanwhile.
         if (this.#read === this.#changes) break;
         if (round >= QUICK_ROUNDS) await (this.#reading = pause(clock));
       }
     } catch (error) {
       this.failure = error;
-      // What was known is served again: without the upstream there is nothing better.
+      // The old lists are served again: there is nothing better.
       this.#read = this.#changes;
     }
     this.#reading = undefined;
@@ -198,7 +198,7 @@ export class Catalog {
   async #readOnce(how: 'use' | 'upkeep'): Promise<void> {
     let changes = 0;
     await this.#parts.connection()[how]((client) => {
-      // Once it is connected: a new connection says that something may have changed.
+      // Read after connecting, because a new connection counts as a change.
       changes = this.#changes;
       return this.#take(client);
     });
@@ -237,7 +237,7 @@ export class Catalog {
     });
   }
 
-  // Prompts and resources that cannot be listed take nothing away from the tools.
+  // If prompts or resources cannot be listed, the tools are used all the same.
   async #orNone<T>(what: string, work: Awaitable<readonly T[]>): Promise<readonly T[]> {
     try {
       return await work;
@@ -248,7 +248,7 @@ export class Catalog {
     }
   }
 
-  // A schema that cannot be checked safely would be checked with every call.
+  // Tools whose schemas cannot be checked safely are left out, because every call would check them.
   #usable(tools: readonly Tool[]): readonly Tool[] {
     return this.#capped('tools', tools).filter(({ name, inputSchema, outputSchema }) => {
       try {
@@ -311,7 +311,7 @@ function hasSkills({ server: { capabilities } }: Client): boolean {
   return isObject(extensions) && isObject(extensions[SKILLS_EXTENSION]);
 }
 
-// What a skill lists about a file holds for the resource, too; a SKILL.md is a resource whether it is listed or not.
+// A file of a skill replaces the listed resource at its address; a SKILL.md is added if it is not listed.
 function withSkillFiles(resources: readonly Resource[], skills: readonly ServedSkill[]): readonly Resource[] {
   if (skills.length === 0) return resources;
   const files = new Map(skills.flatMap((skill) => skill.files.slice(1)).map((file) => [file.uri, file]));
@@ -320,7 +320,7 @@ function withSkillFiles(resources: readonly Resource[], skills: readonly ServedS
   return [...others, ...mains.values()];
 }
 
-/** The lists of a catalog that there may not be. */
+/** The lists of a catalog; empty ones if there is no catalog. */
 export function listsOf(catalog: Catalog | undefined, which: 'known' | 'current'): Awaitable<UpstreamLists> {
   return catalog?.[which]() ?? NOTHING;
 }
@@ -329,7 +329,7 @@ function pause(clock: Clock): Promise<void> {
   return new Promise((resolve) => void clock.after(PAUSE_MS, resolve));
 }
 
-// What did not change stays the same thing, in the same array: views, checks and encoded pages are kept with it.
+// Unchanged entries stay the same objects, and an unchanged list the same array: views and pages are cached by them.
 function keepSame<T>(
   before: readonly T[],
   next: readonly T[],
@@ -353,6 +353,6 @@ function keepSame<T>(
 /** The tools that a server lists over a connection. */
 export function toolsOf(client: Client): Awaitable<readonly Tool[]> {
   const { capabilities } = client.server;
-  // It may offer resources, prompts or skills alone; one that was not asked has not said anything.
+  // It may offer no tools at all. With no capabilities it was not asked for them, so it may have tools.
   return 'tools' in capabilities || Object.keys(capabilities).length === 0 ? client.list() : [];
 }

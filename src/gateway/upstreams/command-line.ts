@@ -5,7 +5,7 @@ import type { UpstreamEntry } from '../../config/servers.ts';
 /** An upstream that is a program. */
 export type LocalEntry = Extract<UpstreamEntry, { readonly command: string }>;
 
-/** What is started for an entry: limits first, then the sandbox, then the program. */
+/** The command line for an entry: limits first, then the sandbox, then the program. */
 export function commandLine(entry: LocalEntry): readonly [string, ...string[]] {
   const { command, args, sandbox, limits } = entry;
   const flags = Object.entries(limits).flatMap(([name, value]) =>

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { PooledConnection } from './pool.ts';
 
-/** What resources of an upstream are followed with. */
+/** What following resources of an upstream needs. */
 export interface FollowedParts {
   readonly connection: () => PooledConnection;
   readonly clock: Clock;
@@ -73,7 +73,7 @@ export class Followed {
           const connection = (this.#connection = this.#parts.connection());
           await connection.use((client) => this.#stay(client, connection));
         } catch (error) {
-          // Nobody waits for this, so what was not expected is told, and tried again like everything else.
+          // Not awaited, so an unexpected failure becomes a warning; like any other, it is tried again.
           if (!(error instanceof ToolcribError))
             this.#parts.onWarning(`Its resources cannot be followed for now: ${String(error)}`);
           await this.#pause();

@@ -19,7 +19,7 @@ const MAX_LINE = 4_096;
 // A line without an end is not waited for any longer.
 const FLUSH_MS = 1_000;
 
-/** Writes what an upstream says to the log: without what is invisible, without secrets, and not without end. */
+/** Writes texts of an upstream to the log: without invisible characters and secrets, and up to a limit. */
 export class UpstreamLog {
   readonly #parts: UpstreamLogParts;
   #windowEnds = -Infinity;
@@ -42,7 +42,7 @@ export class UpstreamLog {
 
   /** Text as it may be shown to an operator. */
   clean(text: string): string {
-    // Secrets are looked for in what is seen, and before anything is cut.
+    // Redacted after cleaning and before cutting.
     const safe = this.#parts.live.redact(cleanText(text));
     return safe.length > MAX_LINE ? `${safe.slice(0, MAX_LINE)} [cut]` : safe;
   }
@@ -94,6 +94,6 @@ export class UpstreamLog {
     this.#windowEnds = now + WINDOW_MS;
     this.#bytes = this.#entries = this.#leftOut = 0;
     if (leftOut > 0)
-      log('warn', `${name} said too much: ${leftOut} bytes of it are not in the log.`, { upstream: name });
+      log('warn', `${name} wrote too much: ${leftOut} bytes of it are not in the log.`, { upstream: name });
   }
 }

@@ -9,7 +9,7 @@ import { commandLine, type LocalEntry } from './command-line.ts';
 import type { OpenedConnection } from './pool.ts';
 import { createPrivateFolder } from './private-folder.ts';
 
-/** What a connection to an upstream is opened with. */
+/** What opening a connection to an upstream needs. */
 export interface OpenParts {
   /** What people who are asked something read as the one who asks. */
   readonly name: string;
@@ -39,7 +39,7 @@ export async function openClient(parts: OpenParts): Promise<OpenedConnection> {
       listMs: entry.connectSeconds * 1000,
     },
     limits: { messageBytes: entry.maxMessageBytes, pages: MAX_PAGES },
-    // The stages check both, and what they refuse is on record.
+    // The stages check both, and put their refusals on record.
     checkArguments: false,
     checkResults: 'off',
     // The catalog fetches lists, so that a call never sees an old definition while a new one is on its way.

@@ -10,13 +10,13 @@ export interface PoolLimits {
   readonly maxPerTenant: number;
 }
 
-/** A connection, and how everything that was made for it is let go of. */
+/** A connection, and how to close everything that was made for it. */
 export interface OpenedConnection {
   readonly client: Client;
   close(): Promise<void>;
 }
 
-/** What a connection is made with. */
+/** How a connection is made, and for whom. */
 export interface ConnectionPlan {
   /** The upstream, for messages. */
   readonly upstream: string;
@@ -27,7 +27,7 @@ export interface ConnectionPlan {
   readonly idleMs: number;
   readonly lifetimeMs: number;
   open(): Promise<OpenedConnection>;
-  /** Told when there is a connection, and when there is none any more, with the reason where that was not wanted. */
+  /** Told when the connection is open, and when it has ended; with the reason, if it failed. */
   onOpened(client: Client): void;
   onEnded(error: unknown): void;
 }
@@ -38,7 +38,7 @@ const MAX_OPENING = 16;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Every connection to every upstream, within limits; those that are not used or too old are closed by one timer. */
+/** Every connection to every upstream, within limits; one timer closes those that are idle or too old. */
 export class Pool {
   readonly #clock: Clock;
   readonly #connections = new Set<PooledConnection>();
@@ -59,7 +59,7 @@ export class Pool {
     return this.#connections.size;
   }
 
-  /** Has something done each time the connections are looked at. */
+  /** Sets what else is done each time the timer looks at the connections. */
   set onSweep(work: () => void) {
     this.#onSweep = work;
   }
@@ -84,7 +84,7 @@ export class Pool {
     return this.#connections.size < maxConnections && this.#ofTenant(connection).length < maxPerTenant;
   }
 
-  // None where callers of several tenants share it.
+  // None if callers of several tenants share the connection.
   #ofTenant({ plan: { tenant } }: PooledConnection): readonly PooledConnection[] {
     return tenant === undefined ? [] : [...this.#connections].filter((one) => one.plan.tenant === tenant);
   }
@@ -116,7 +116,7 @@ export class Pool {
     await Promise.all(this.#closing);
   }
 
-  // Of the caller with most of them, the one that has been idle the longest makes room.
+  // The caller with most idle connections loses the one that has been idle the longest.
   #evict(among: readonly PooledConnection[], wanted: PooledConnection): void {
     const idle = among.filter((connection) => connection.isIdle);
     const counts = new Map<string, number>();
@@ -141,7 +141,7 @@ export class Pool {
   }
 }
 
-/** One connection to one upstream: opened when it is needed, again after it ended, and not too often. */
+/** One connection to one upstream: opened when it is needed, also again after it ended, with pauses after failures. */
 export class PooledConnection {
   readonly plan: ConnectionPlan;
   readonly #pool: Pool;
@@ -165,7 +165,7 @@ export class PooledConnection {
     this.#clock = clock;
   }
 
-  /** What it is connected with now. */
+  /** The client, while it is connected. */
   get client(): Client | undefined {
     return this.#opened?.client;
   }
@@ -180,7 +180,7 @@ export class PooledConnection {
     return this.#isRetired || this.#isOutlived;
   }
 
-  /** Whether it is closed, and nothing is to be remembered of it. */
+  /** Whether it can be forgotten: it is closed, and has no pause to keep. */
   get isOver(): boolean {
     return this.#users === 0 && this.#opened === undefined && (this.#isRetired || !this.#mayFailAgain);
   }
@@ -190,22 +190,22 @@ export class PooledConnection {
     return this.#users === 0 && this.#opened !== undefined;
   }
 
-  // One that fails again after a pause gets a longer one.
+  // The next pause is longer, so a recent failure must be remembered.
   get #mayFailAgain(): boolean {
     return this.#failures > 0 && this.#clock.ticks() < this.#retryAt + LONGEST_PAUSE_MS;
   }
 
-  /** How long it is not tried again after it failed. */
+  /** How long it is not opened again, after it failed. */
   get pauseMs(): number {
     return Math.max(0, this.#retryAt - this.#clock.ticks());
   }
 
-  /** Uses the connection, which stays open at least that long; one that is opened is waited for within this time. */
+  /** Does some work with the connection, which stays open meanwhile. Waits at most `withinMs` for it to be opened. */
   use<T>(work: (client: Client) => Awaitable<T>, withinMs = Infinity): Awaitable<T> {
     this.#users++;
     this.#uses++;
     const client = this.#opened?.client;
-    // Without a promise of its own where it is open already: every call comes through here.
+    // Without a promise of its own if it is open: every call comes through here.
     if (!client) return this.#useWhenOpen(work, withinMs);
     let result: Awaitable<T>;
     try {
@@ -221,7 +221,7 @@ export class PooledConnection {
     return whenOver(result, () => this.#leave());
   }
 
-  /** Uses it where it is open, which does not keep it from being closed as idle. */
+  /** Like `use`, but it still counts as idle. */
   async upkeep(work: (client: Client) => Awaitable<void>): Promise<void> {
     const { usedAt } = this;
     const uses = this.#uses + 1;
@@ -237,7 +237,7 @@ export class PooledConnection {
     this.#failures = 0;
   }
 
-  /** Asks a program that let a call time out whether it is still there, and ends it where it says nothing. */
+  /** Pings a program that let a call time out, and ends it if it does not answer. */
   async askAlive(waitMs: number): Promise<void> {
     const opened = this.#opened;
     if (!opened || this.#isAsking) return;
@@ -254,11 +254,11 @@ export class PooledConnection {
     }
   }
 
-  /** Closes it where it was not used for long, or is too old. */
+  /** Closes it if it was idle for too long, or is too old. */
   sweep(now: number): void {
     if (!this.#opened) return;
     const isDue = now >= this.#dueAt;
-    // One that is never without a call would never be replaced: the next calls get another, and it ends with its last.
+    // Too old and in use: further calls get a new connection, and this one is closed after its last call.
     if (this.#users > 0) this.#isOutlived ||= isDue && this.#pool.hasRoomBeside(this);
     else if (isDue || now - this.usedAt >= this.plan.idleMs) this.#end(undefined);
   }
@@ -277,7 +277,7 @@ export class PooledConnection {
     }
   }
 
-  // It is opened all the same where that takes longer, for those who come later.
+  // If opening takes longer, it goes on for later calls.
   async #openWithin(ms: number): Promise<Client> {
     try {
       return await within(ms, undefined, this.#openOnce());
@@ -295,7 +295,7 @@ export class PooledConnection {
 
   #openOnce(): Promise<Client> {
     if (!this.#opening) {
-      // Counts as used until it is open: if its caller gave up meanwhile, nobody else would close it.
+      // Counts as one use until it is open, so that it is closed afterwards even if its caller has given up.
       this.#users++;
       this.#opening = this.#open().finally(() => {
         this.#opening = undefined;
@@ -330,7 +330,7 @@ export class PooledConnection {
 
   #fail(reason: unknown): void {
     this.#failures++;
-    // The first time at once; then each pause is twice as long, give or take, so that not all come back together.
+    // No pause after the first failure; then each is about twice as long, varied so that not all come back together.
     const pauseMs =
       this.#failures === 1 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 2));
     this.#retryAt = this.#clock.ticks() + pauseMs * (0.5 + Math.random() / 2);
@@ -346,7 +346,7 @@ export class PooledConnection {
   }
 }
 
-// The answer while an upstream is not tried again.
+// The error during a pause.
 function notAnswering(upstream: string, waitMs: number): ToolcribError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   return new ToolcribError(

@@ -32,7 +32,7 @@ export function createFilter({ deny }: UpstreamEntry, letThrough: UpstreamEntry[
     !names.some((name) => denied.some((fits) => fits(name)));
 }
 
-/** What is shown of the lists of one account. */
+/** The skills and resources of one account that may be shown. */
 export type SkillPresenting = (lists: UpstreamLists, account: string | undefined) => PresentedSkills;
 
 /** Shows what the operator lets through; the lists are those of one account, so they alone are the key. */

@@ -19,18 +19,18 @@ import type { Upstream } from './upstream.ts';
 
 const ALL_HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
 
-/** An upstream as a source: what the operator lets through of it, in the operator's words. */
+/** An upstream as a source: the tools that the operator allows, with the descriptions that the operator sets. */
 export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSource {
   return new UpstreamSource(upstream, entry);
 }
 
-/** What the operator lets through, worked out once for each list. */
+/** The filtered lists, worked out once for each list. */
 interface Shown {
   readonly tools: Presenting;
   readonly skills: SkillPresenting;
 }
 
-// A class, because functions made for each of a thousand upstreams take more memory than all else of it.
+// A class, because closures for each of a thousand upstreams would take more memory than the rest of them.
 class UpstreamSource implements ToolSource {
   readonly #upstream: Upstream;
   readonly #entry: UpstreamEntry;
@@ -134,7 +134,7 @@ interface Presented {
 
 type Presenting = (tools: readonly Tool[], account: string | undefined) => Presented;
 
-// What one account is listed is never what another one is, however alike, so the tools alone are the key.
+// Each account has a list of its own, even if they are alike, so the list alone is the key.
 function createPresenting(entry: UpstreamEntry): Presenting {
   const known = new WeakMap<readonly Tool[], Presented>();
   const shown = new WeakMap<Tool, Tool>();
@@ -185,7 +185,7 @@ function findResource(
   return undefined;
 }
 
-// The page of an app need not be listed; it is read at the server all the same.
+// The page of an app can be read even if the server does not list it.
 function findApp(uri: string, { apps }: Presented): FoundResource | undefined {
   if (!apps.has(uri)) return undefined;
   const read = (): never => {

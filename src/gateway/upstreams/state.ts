@@ -10,7 +10,7 @@ export interface UpstreamState {
   readonly transport: 'http' | 'sse' | 'stdio';
   /** `unused` until it is first needed; `idle` while it is known, and is connected again when it is needed. */
   readonly state: 'unused' | 'connecting' | 'connected' | 'idle' | 'needs_sign_in' | 'failed' | 'disabled';
-  /** Whether what is shown of it is what was known before it failed. */
+  /** Whether its lists are from before it failed. */
   readonly degraded: boolean;
   readonly revision: string | undefined;
   readonly connections: number;
@@ -24,7 +24,7 @@ export interface UpstreamState {
   readonly remedy: string | undefined;
 }
 
-/** What is known of an upstream: with each account what it lists, and its connections. */
+/** The facts behind the state of an upstream: its lists with each account, and its connections. */
 export interface UpstreamFacts {
   readonly catalogs: readonly Catalog[];
   readonly connections: readonly PooledConnection[];
@@ -73,7 +73,7 @@ export function nothingKnown(name: string, entry: UpstreamEntry): UpstreamState 
   };
 }
 
-/** What a failed connection or an error says about why. */
+/** The reason in a failed connection or an error. */
 export function reasonOf(failure: unknown): string {
   if (failure instanceof Error) return failure.message;
   return String(isObject(failure) ? failure['reason'] : failure);

@@ -117,7 +117,7 @@ function readReport(file: string): StatesReport | undefined {
   }
 }
 
-// Processes of another machine cannot be looked at; what they wrote has its age.
+// Processes of another machine cannot be checked; their entries are judged by age.
 function isAlive({ pid, host }: StatesReport): boolean {
   return host !== hostname() || pid === process.pid || isRunning(String(pid), '');
 }

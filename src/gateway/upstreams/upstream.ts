@@ -26,7 +26,7 @@ import type { UpstreamMeters } from './metrics.ts';
 import { nothingKnown, reasonOf, upstreamState, type UpstreamState } from './state.ts';
 import { createUse, type UpstreamUse } from './use.ts';
 
-/** What all upstreams are made with. */
+/** The parts that all upstreams share. */
 export interface UpstreamParts {
   readonly pool: Pool;
   readonly clock: Clock;
@@ -39,23 +39,23 @@ export interface UpstreamParts {
   readonly onState: () => void;
 }
 
-/** A connection that is one caller's alone, and what its client declared. */
+/** The caller that a connection is for alone, and what its client declared. */
 interface OwnConnection {
   readonly caller: Caller;
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-// How long a program that let a call time out has to say anything at all.
+// How long a program that let a call time out has to answer a ping.
 const ALIVE_MS = 5_000;
 
-// How long a warm server stays down at least: a program that ends at once must not be started without end.
+// The shortest pause before a warm server is started again: a program may end at once each time.
 const WARM_PAUSE_MS = 1_000;
 
 type Listener = (change: Change) => void;
 
 const NOBODY: readonly Listener[] = Object.freeze([]);
 
-/** One server behind the gateway: its connections, what it offers, how it stands. Nothing happens before its use. */
+/** One server behind the gateway: its connections, its lists and its state. Nothing is made before its first use. */
 export class Upstream {
   readonly name: string;
   /** The entry of the newest configuration, so that older ones can be freed. */
@@ -77,7 +77,7 @@ export class Upstream {
     return (this.#begun ??= createUse(this.name, this.entry, this.#parts));
   }
 
-  /** What it offers to the tenant of a caller; `undefined` where that tenant has no account. */
+  /** The catalog for the tenant of a caller; `undefined` if that tenant has no account. */
   catalogOf({ tenant }: Caller): Catalog | undefined {
     const account = this.#use.accounts(tenant.id);
     return account && this.#catalog(account);
@@ -88,7 +88,7 @@ export class Upstream {
     return this.#use.accounts(tenant.id)?.key || undefined;
   }
 
-  /** Passes a call on, in the words of the upstream, over a connection that is the caller's to use. */
+  /** Passes a call on, with the upstream's own name of the tool, over a connection that the caller may use. */
   call(call: Call): Awaitable<Result> {
     const account = this.#use.accounts(call.caller.tenant.id);
     if (!account) throw unknownTool(call.kind === 'tool' ? call.tool.name : '');
@@ -102,7 +102,7 @@ export class Upstream {
       : this.#run(call, account, until);
   }
 
-  /** Tells of changes of what it offers, to any account, until the returned function is called. */
+  /** Calls a listener with each change of its lists, of any account, until the returned function is called. */
   watch(listener: (change: Change) => void): () => void {
     this.#listeners = [...this.#listeners, listener];
     return () => {
@@ -111,7 +111,7 @@ export class Upstream {
     };
   }
 
-  /** Has it tell of new content of a resource, once for all callers of an account. */
+  /** Asks the upstream to announce changes of a resource, once for all callers of an account. */
   follow(uri: string, { tenant }: Caller): () => void {
     const account = this.#use.accounts(tenant.id);
     if (!account || this.#isClosed) return nothing;
@@ -127,7 +127,7 @@ export class Upstream {
     return followed.follow(uri);
   }
 
-  /** How it stands. */
+  /** Its state, for people. */
   get state(): UpstreamState {
     if (!this.#begun) return nothingKnown(this.name, this.entry);
     const { catalogs, connections } = this.#begun;
@@ -152,7 +152,7 @@ export class Upstream {
     for (const account of this.#use.accounts.all) void this.#catalog(account).known();
   }
 
-  /** Has it listed with every account there is; ends when each of them has answered, failed or taken too long. */
+  /** Fetches the lists with every account; ends when each of them has answered, failed or taken too long. */
   async tryAll(): Promise<void> {
     await Promise.all(this.#use.accounts.all.map(async (account) => this.#catalog(account).known()));
   }
@@ -175,12 +175,12 @@ export class Upstream {
     const catalog = this.#catalog(account);
     calls.inc();
     try {
-      // Only what keeps nothing of its callers is shared between them.
+      // Only a server that keeps nothing about its callers is shared between them.
       const isShared = catalog.era === 'modern';
       connection = isShared ? this.#connection(account, undefined) : this.#ownConnection(call, account);
       const result = await connection.use((client) => {
         if (!isShared || client.server.era === 'modern') return pass(call, { client, catalog, place });
-        // Since it was connected to again it keeps something of its callers.
+        // The server was replaced by an older one, which keeps a session with each client.
         catalog.era = client.server.era;
         connection = this.#ownConnection(call, account);
         return connection.use((own) => pass(call, { client: own, catalog, place }), place.withinMs);
@@ -197,7 +197,7 @@ export class Upstream {
     }
   }
 
-  // A program that hangs would keep its callers waiting for ever; one that is only slow answers this.
+  // A program that hangs would let every further call time out, so it is ended; one that is only slow answers a ping.
   #doubt(connection: PooledConnection | undefined): void {
     const { entry } = this;
     if ('command' in entry) void connection?.askAlive(Math.min(ALIVE_MS, entry.timeoutSeconds * 1000));
@@ -247,7 +247,7 @@ export class Upstream {
         owner: own && ownerOf(own.caller),
         idleMs: entry.warm && !own ? Infinity : entry.idleSeconds * 1000,
         lifetimeMs: entry.lifetimeSeconds * 1000,
-        // What a caller's own client cannot do is refused with its call.
+        // A shared connection declares every capability; a call whose client lacks one is refused by itself.
         open: () => (own ? this.#openOwn(account, own.capabilities) : this.#open(account, RELAYABLE)),
         onOpened: (client) => {
           this.#opened(client, account);
@@ -264,7 +264,7 @@ export class Upstream {
     return connection;
   }
 
-  // Every call comes through here, so it is written once.
+  // Written once per account, because every call needs it.
   #sharedKey(account: Account): string {
     let key = this.#use.sharedKeys.get(account);
     if (key === undefined) this.#use.sharedKeys.set(account, (key = JSON.stringify([account.key])));
@@ -285,7 +285,7 @@ export class Upstream {
     });
   }
 
-  // If this program lists something else, it was upgraded meanwhile, and the one for lists is of the older version.
+  // If this program lists other tools, it was upgraded, and the connection that fetched the lists is an old version.
   async #openOwn(account: Account, capabilities: OwnConnection['capabilities']): Promise<OpenedConnection> {
     const opened = await this.#open(account, capabilities);
     try {
@@ -322,7 +322,7 @@ export class Upstream {
     this.#use.log.say('warn', `The connection to ${this.name} failed.`, reasonOf(error));
   }
 
-  // What makes room for others, or ends with its entry, stays closed until it is needed.
+  // Not if it was retired: to make room for others, or because its entry is gone.
   #warmAgain(account: Account): void {
     const connection = this.#use.connections.get(this.#sharedKey(account));
     if (!connection || connection.isRetired) return;
@@ -336,14 +336,14 @@ export class Upstream {
   }
 }
 
-interface Way {
+interface Passing {
   readonly client: Client;
   readonly catalog: Catalog;
   readonly place: CallPlace;
 }
 
-// The server may have changed while the call waited for its place or the connection, or it was connected to anew.
-function pass(call: Call, { client, catalog, place }: Way): Awaitable<Result> {
+// The server may have changed its tools while the call waited for a place or for the connection.
+function pass(call: Call, { client, catalog, place }: Passing): Awaitable<Result> {
   if (call.kind !== 'tool' || catalog.isCurrent) return client.call(call, place);
   return andThen(catalog.current(place.withinMs), ({ tools }) => {
     if (!tools.includes(asAuthored(call.tool))) throw new DefinitionChanged(call.tool.name);

@@ -18,16 +18,16 @@ import { createMeters, showUpstreams, type UpstreamMeters } from './metrics.ts';
 import { nothingKnown, type UpstreamState } from './state.ts';
 import { Upstream, type UpstreamParts } from './upstream.ts';
 
-// A server may say as much as it likes.
+// Servers may give reasons of any length.
 const MAX_REASON = 500;
 
-/** What upstreams are kept with. */
+/** What the upstreams of a gateway need. */
 export interface UpstreamsParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly live: Secrets;
   readonly metrics: Metrics;
-  /** The database beside which commands find how they stand; without one, they cannot. */
+  /** The database; beside it the states are kept for commands. Without one, commands cannot show them. */
   readonly database?: string | undefined;
 }
 
@@ -53,19 +53,21 @@ export class Upstreams {
     this.#parts = parts;
     const { database, clock, log } = parts;
     const onTrouble = (cause: unknown): void =>
-      log('warn', 'How the other servers stand cannot be written for toolcrib upstreams.', { cause });
+      log('warn', 'The states of the other servers cannot be written to disk for "toolcrib upstreams".', {
+        cause,
+      });
     if (database !== undefined)
       this.#file = new StatesFile({ database, clock, read: () => this.states, onTrouble });
     showUpstreams(parts.metrics, () => this.states);
     this.#meters = createMeters(parts.metrics);
   }
 
-  /** How each of them stands, by name. */
+  /** The state of each of them, by name. */
   get states(): readonly UpstreamState[] {
     const { live } = this.#parts;
     const used = Array.from(this.#kept.values(), ({ upstream }) => {
       const { state } = upstream;
-      // Secrets are looked for before anything is cut: half of one would not be known again.
+      // Redacted before it is cut, because half a secret is not recognised.
       return state.reason === undefined
         ? state
         : { ...state, reason: live.redact(state.reason).slice(0, MAX_REASON) };
@@ -75,7 +77,7 @@ export class Upstreams {
     return [...newest.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Tries each of them with each account; how they stand tells how that went. */
+  /** Tries each of them with each account; `states` shows the outcome. */
   async tryAll(): Promise<void> {
     await Promise.all(Array.from(this.#kept.values(), ({ upstream }) => upstream.tryAll()));
   }
@@ -175,13 +177,13 @@ function emptyTable<T>(): Record<string, T> {
 
 const USUAL_PREFIX: PrefixRule = 'collisions';
 
-// Nothing is kept where nothing is unusual.
+// Nothing is kept for the usual names.
 function namesOf({ prefix, label, rename }: UpstreamEntry): SourceNames | undefined {
   if (prefix === USUAL_PREFIX && label === undefined && Object.keys(rename).length === 0) return undefined;
   return { prefix, rename, ...(label !== undefined && { label }) };
 }
 
-// What an entry says about how it is shown does not touch its connections.
+// The settings of an entry without those that only change how it is shown: these leave its connections open.
 function connectionOf(entry: UpstreamEntry): unknown {
   const {
     tools: _tools,

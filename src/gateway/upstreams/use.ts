@@ -8,12 +8,12 @@ import { UpstreamLog } from './log.ts';
 import type { UpstreamMeter } from './metrics.ts';
 import type { UpstreamParts } from './upstream.ts';
 
-/** What an upstream needs with its first use, and not before: most of a thousand of them are never used. */
+/** The parts of an upstream that are made at its first use: of a thousand upstreams most are never used. */
 export interface UpstreamUse {
   readonly accounts: Accounts;
   readonly catalogs: Map<string, Catalog>;
   readonly connections: Map<string, PooledConnection>;
-  /** What connections that callers of an account share are kept under. */
+  /** The keys of connections that the callers of an account share. */
   readonly sharedKeys: WeakMap<Account, string>;
   readonly followed: Map<string, Followed>;
   readonly places: CallPlaces;

@@ -34,7 +34,7 @@ const MAX_DESCRIPTION = 300;
 /** The skills of an agent's servers: listed by name, loaded when the model asks and a person agrees. */
 export class AgentSkills {
   readonly #parts: AgentSkillsParts;
-  // By what the model calls them: the server, and the skill's own name, which says nothing by itself.
+  // By the name that the model uses: the server and the skill's own name, which is not unique by itself.
   readonly #skills = new Map<string, ListedSkill>();
   readonly #listed = new Set<string>();
   readonly #agreed = new Set<string>();

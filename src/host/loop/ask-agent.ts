@@ -43,7 +43,7 @@ export function askAgentTool(askable: AskableAgent, run: RunAsked): OwnTool {
   };
 }
 
-// What another agent says may come from its servers.
+// The answer of another agent may contain texts of its servers.
 function toldOf({ ending, text, output }: AgentRun, name: string): ToldResult {
   const words = output === undefined ? text : JSON.stringify(output);
   const said = { type: 'text', text: unforged(cleanText(words)) } as const;

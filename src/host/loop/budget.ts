@@ -8,7 +8,7 @@ import type { RunUsage } from './run-events.ts';
 export interface Price {
   readonly input: number;
   readonly output: number;
-  /** For what came from the endpoint's cache; as `input` unless set. */
+  /** For input from the endpoint's cache; as `input` unless set. */
   readonly cached?: number;
 }
 
@@ -27,7 +27,7 @@ export interface Exceeded {
   readonly message: string;
 }
 
-/** What was counted of one turn. */
+/** The counts of one turn. */
 export interface TurnCost {
   readonly usage: Usage;
   readonly money: number | undefined;
@@ -87,7 +87,7 @@ export class Budget {
     return undefined;
   }
 
-  /** Counts what a turn used; where the endpoint did not say, it is estimated. */
+  /** Counts the tokens of a turn; estimates them if the endpoint did not tell. */
   spend(model: string, request: ModelRequest, turn: { message: AssistantMessage; usage: Usage }): TurnCost {
     const { usage, message } = turn;
     const isKnown = usage.inputTokens !== undefined && usage.outputTokens !== undefined;
@@ -105,7 +105,7 @@ export class Budget {
     return { usage, money };
   }
 
-  /** What was used so far. */
+  /** The usage so far. */
   get usage(): Omit<RunUsage, 'ms' | 'waitedMs'> {
     const { money, ...counts } = this.#used;
     return {

@@ -82,7 +82,7 @@ export class Conversation implements RunFrame {
     return this.#own.find(({ definition }) => definition.name === name);
   }
 
-  /** What the model must be told before its next turn, beside what was asked. */
+  /** Notes for the model before its next turn, beside the question. */
   async news(): Promise<readonly Part[]> {
     return [...this.#introductions(), ...((await this.#skills?.list()) ?? [])];
   }

@@ -3,7 +3,7 @@ import type { Message, Part, ToolMessage } from '../models/model.ts';
 import type { Spill } from '../models/spill.ts';
 import { messagesTokens } from './budget.ts';
 
-/** What is known of the room for messages. */
+/** The room for messages. */
 export interface Room {
   /** How many tokens the messages may take. */
   readonly maxTokens: number;

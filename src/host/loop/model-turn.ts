@@ -16,7 +16,7 @@ export interface TurnOptions {
 /** How long something that was cancelled may still take to end by itself. */
 export const GRACE_MS = 2_000;
 
-/** Asks a model for one turn, and tells what is heard of it meanwhile. */
+/** Asks a model for one turn, and passes on its events meanwhile. */
 export async function takeTurn(model: Model, request: ModelRequest, options: TurnOptions): Promise<TurnEnd> {
   const { signal, onEvent } = options;
   const events = model.respond(request, { signal })[Symbol.asyncIterator]();

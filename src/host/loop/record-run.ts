@@ -12,7 +12,7 @@ export interface RunRecorder {
 
 /** What a record is written with. */
 export interface RecordRunOptions {
-  /** What must not be in it; known formats of keys are taken out anyway. */
+  /** Secrets to take out; known formats of keys are taken out anyway. */
   readonly secrets?: Secrets;
   /** Versions to note with each run, such as that of the program. */
   readonly versions?: Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ export function recordRun(file: string, options: RecordRunOptions = {}): RunReco
   };
 }
 
-// Pieces of text and steps of progress are in what they add up to.
+// Pieces of text and progress are left out: the whole text and the result are recorded.
 function toLine(event: RunEvent, versions: Readonly<Record<string, string>>): object | undefined {
   if (event.type === 'text' || event.type === 'tool:progress') return undefined;
   if (event.type !== 'run:start') return event;

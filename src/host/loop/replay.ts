@@ -6,10 +6,10 @@ import { scripted, type ScriptedModel, type ScriptedStep } from '../models/scrip
 import { RECORD_FORMAT } from './record-run.ts';
 import type { RunEvent } from './run-events.ts';
 
-/** What was read of a record. */
+/** A record as it was read. */
 export interface ReadRecord {
   readonly events: readonly RunEvent[];
-  /** Whether the last line was cut off; what came before it is there. */
+  /** Whether the last line was cut off; all lines before it are there. */
   readonly isCutOff: boolean;
 }
 
@@ -38,7 +38,7 @@ export function readRecord(file: string): ReadRecord {
   };
 }
 
-/** A model that says again what the model of a recorded run said; it needs no network. */
+/** A model that repeats the turns of a recorded run; it needs no network. */
 export function replay(record: ReadRecord, options: { readonly agent?: string } = {}): ScriptedModel {
   const first = record.events.find((event) => event.type === 'run:start');
   const agent = options.agent ?? first?.agent;

@@ -4,7 +4,7 @@ import type { RunnableAgent, RunOptions } from './run-options.ts';
 
 /**
  * Has an agent answer: the model is asked, its calls are made, and so on, until it answers in words or a limit is
- * reached. What the model or its endpoint fails with is thrown.
+ * reached. Errors of the model or its endpoint are thrown.
  */
 export function runAgent(agent: RunnableAgent, options: RunOptions): Promise<AgentRun> {
   const { prompt, signal, ...conversation } = options;

@@ -23,14 +23,14 @@ export type RunEnding =
   | { readonly kind: 'invalid_output'; readonly message: string }
   | { readonly kind: 'cancelled' };
 
-/** What a run used, the agents it asked included. */
+/** The usage of a run, with that of the agents it asked. */
 export interface RunUsage {
   readonly turns: number;
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
-  /** Whether an endpoint did not say what it used, and it was counted here. */
+  /** Whether an endpoint did not tell its usage, so that it was estimated here. */
   readonly isEstimated: boolean;
   /** In the currency of the price table; `undefined` where a price is not known. */
   readonly money: number | undefined;
@@ -40,10 +40,10 @@ export interface RunUsage {
   readonly waitedMs: number;
 }
 
-/** What came of a run. */
+/** The outcome of a run. */
 export interface AgentRun {
   readonly ending: RunEnding;
-  /** What the model said last. */
+  /** The last text of the model. */
   readonly text: string;
   /** The answer as data, where a form was asked for and kept. */
   readonly output: unknown;
@@ -52,7 +52,7 @@ export interface AgentRun {
   readonly usage: RunUsage;
 }
 
-/** What every event says of itself. */
+/** The members of every event. */
 export interface EventOrigin {
   /** The id of the run; an agent that another one asks has a run of its own. */
   readonly run: string;
@@ -71,7 +71,7 @@ export interface CallBegan {
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
-/** What happens in a run. */
+/** The events of a run. */
 export type RunHappening =
   | {
       readonly type: 'run:start';

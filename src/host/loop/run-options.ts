@@ -14,13 +14,13 @@ export type RunnableAgent = Pick<Agent, 'name' | 'config' | 'servers' | 'beginTu
 /** What an agent works with, for as long as a conversation lasts. */
 export interface ConversationOptions {
   readonly model: Model;
-  /** What was said before. */
+  /** The earlier messages. */
   readonly messages?: readonly Message[];
   readonly limits?: RunLimits;
   readonly prices?: PriceTable;
-  /** What the final answer must look like; as in the agent's file unless set. */
+  /** The schema of the final answer; that of the agent's file unless set. */
   readonly outputSchema?: JsonSchema;
-  /** Keeps what happens, such as `recordRun` makes it. */
+  /** Keeps the events, such as one made by `recordRun`. */
   readonly record?: RunSink;
   readonly onEvent?: RunSink;
   /** Agents that this one may ask. */
@@ -36,12 +36,12 @@ export interface ConversationOptions {
   readonly clock?: Clock;
 }
 
-/** What one question is asked with. */
+/** The options of one question. */
 export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a run is asked to do, and with what. */
+/** The question of a run, and its options. */
 export interface RunOptions extends ConversationOptions, AskOptions {
   /** The question; not needed where `messages` end with one. */
   readonly prompt?: string | readonly Part[];

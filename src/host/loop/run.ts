@@ -99,7 +99,7 @@ export class Run {
     return { id: this.#id, call, budget: this.#budget, time: this.#time, span: this.#span, depth };
   }
 
-  /** Asks a person about a skill; time at work stands still meanwhile. */
+  /** Asks a person about a skill; the working time stops meanwhile. */
   async askAboutSkill(request: SkillRequest): Promise<boolean> {
     const { clock, options } = this.#frame;
     const { signal: _signal, ...asked } = request;
@@ -162,7 +162,7 @@ export class Run {
     return reached && limit(reached);
   }
 
-  // What a final answer means for the run; `undefined` where the model gets another chance.
+  // How the run ends with a final answer; `undefined` if the model gets another chance.
   #judge(text: string, stopReason: TurnEnd['stopReason']): RunEnding | undefined {
     const { agent, options } = this.#frame;
     if (stopReason === 'refused')

@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api';
 import type { RunSpan, RunSpans } from './run-spans.ts';
 
-/** What `traceRuns` can be told. */
+/** The options of `traceRuns`. */
 export interface TraceRunsOptions {
   /** Creates the spans; the registered SDK's tracer unless given. */
   readonly tracer?: Tracer;

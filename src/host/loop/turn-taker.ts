@@ -34,7 +34,7 @@ export class TurnTaker {
     this.#parts = parts;
   }
 
-  /** Asks for one turn, and adds what the model says to the conversation. */
+  /** Asks for one turn, and adds the answer of the model to the conversation. */
   async take(tools: readonly AvailableTool[]): Promise<TurnEnd> {
     return this.#turn(await this.#view(tools));
   }
@@ -102,7 +102,7 @@ export class TurnTaker {
     }
   }
 
-  // What was heard before the stop stays a part of the conversation; an endpoint counts it, and what it was asked.
+  // The text before the stop stays in the conversation. It and the request are counted, because the endpoint does, too.
   #leaveOff(request: ModelRequest, text: string): void {
     const message = { role: 'assistant', text, toolCalls: [] } as const;
     this.#parts.budget.spend(this.#parts.frame.options.model.name, request, { message, usage: UNTOLD });

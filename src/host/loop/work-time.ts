@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** Time at work: it stands still while a person is asked, and tells when it is used up. */
+/** The working time: it stops while a person is asked, and tells when it is used up. */
 export class WorkTime {
   readonly #clock: Clock;
   readonly #limitMs: number | undefined;

@@ -166,7 +166,7 @@ async function* respond(
       }
     }
     if (!answer.isPaused || pauses === MAX_PAUSES) break;
-    // The endpoint goes on by itself where its own words so far are sent back.
+    // The endpoint continues its own text, if that is sent back.
     const sofar = { role: 'assistant' as const, content: answer.blocks as unknown as SentBlock[] };
     next = { ...body, messages: [...body.messages, sofar] };
   }

@@ -24,7 +24,7 @@ interface AnthropicImage {
   };
 }
 
-/** What came of a call, as the Messages API takes it. */
+/** The outcome of a call, in the form of the Messages API. */
 export interface AnthropicToolResult {
   type: 'tool_result';
   tool_use_id: string;
@@ -67,7 +67,7 @@ export function fromAnthropicToolUses(
   });
 }
 
-/** The block that tells a model what came of a call. */
+/** The block with the outcome of a call. */
 export function toAnthropicToolResult(
   { id }: Pick<ToolRequest, 'id'>,
   { content, isError }: { readonly content: readonly Part[]; readonly isError: boolean },

@@ -1,6 +1,6 @@
 const LONGEST_MS = 86_400_000;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-// A limit is named once with what remains of it, and once with when it is full again.
+// Each limit has one header with the rest of it, and one with the time when it is full again.
 const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'];
 
 /** How long an endpoint asks to be left alone, by its headers; `undefined` where it does not say. */

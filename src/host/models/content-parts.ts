@@ -6,14 +6,14 @@ import { cleanText } from '../../observe/clean-text.ts';
 import type { Model, Part } from './model.ts';
 import { cutAt, type Spill } from './spill.ts';
 
-/** Who a result is from, and what the model and the host can do with it. */
+/** The origin of a result, and the abilities of the model and the host. */
 export interface ContentOptions {
   readonly features: Pick<Model['features'], 'images'>;
   /** The name of the server; `undefined` for a tool of this process. */
   readonly server: string | undefined;
   /** `_meta` of the tool, which may ask for more room. */
   readonly toolMeta?: Readonly<Record<string, unknown>> | undefined;
-  /** Takes what is too long; without it, that is dropped. */
+  /** Takes texts that are too long; without it, their rest is dropped. */
   readonly spill?: Spill;
   /** The longest text of a result; 100,000 unless set. */
   readonly maxChars?: number;

@@ -32,7 +32,7 @@ const QUOTA = /insufficient_quota|billing|credit balance/i;
 const TOO_LONG =
   /context_length_exceeded|exceed_context_size|prompt is too long|maximum context length|context (?:length|window|size)|too many tokens|request_too_large/i;
 
-/** What it means that a connection failed. */
+/** The error for a failed connection. */
 export function connectionSetback(error: Error, endpoint: Endpoint): Setback {
   const { code, message, cause } = describeFailure(error, endpoint.label);
   const remedy = 'See whether it is running, and whether the base URL of the model is right.';
@@ -40,7 +40,7 @@ export function connectionSetback(error: Error, endpoint: Endpoint): Setback {
   return new Setback(described, { isPassing: isReset(error) });
 }
 
-/** What an answer means that is no stream of events. */
+/** The error for an answer that is not an event stream. */
 export function answerSetback(reply: Reply, endpoint: Endpoint): Setback {
   const { status } = reply;
   const told = wordsIn(reply.takeBody().toString('utf8', 0, 65_536), endpoint);
@@ -52,7 +52,7 @@ export function answerSetback(reply: Reply, endpoint: Endpoint): Setback {
   return new Setback(errorOf(status, told, { endpoint, waitMs }), { isPassing, waitMs });
 }
 
-/** What an error means that came in place of an event. */
+/** The error for an error message in place of an event. */
 export function eventSetback(event: Readonly<Record<string, unknown>>, endpoint: Endpoint): Setback {
   const told = wordsOf(event, endpoint);
   const isPassing = PASSING_KIND.test(told.kind) && !QUOTA.test(told.all);
@@ -66,7 +66,7 @@ export function brokenOff({ label }: Endpoint): ToolcribError {
 }
 
 interface Told {
-  /** What the endpoint says, for people. */
+  /** The text of the endpoint, for people. */
   readonly words: string;
   readonly kind: string;
   readonly all: string;
@@ -110,7 +110,7 @@ function errorOf(status: number, told: Told, { endpoint, waitMs }: Circumstances
   });
 }
 
-// What the endpoint says about a key often repeats a part of it, so it is left out.
+// Texts of endpoints about a key often repeat a part of it, so they are left out.
 function keyError(status: number, { label, keyVariable, hasKey }: Endpoint): ToolcribError {
   const remedy = hasKey
     ? `Set ${keyVariable} to a key that is valid there and may use this model.`

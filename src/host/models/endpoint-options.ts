@@ -6,7 +6,7 @@ export interface EndpointLimits {
   readonly connectMs: number;
   /** How long an endpoint may be silent, before its answer and within it. */
   readonly idleMs: number;
-  /** The longest a turn may take, whatever comes. */
+  /** The longest time that a turn may take. */
   readonly totalMs: number;
   readonly eventBytes: number;
   readonly totalBytes: number;
@@ -16,9 +16,9 @@ export interface EndpointLimits {
   readonly waitMs: number;
 }
 
-/** What is known of an endpoint and its model. */
+/** The facts about an endpoint and its model. */
 export interface EndpointOptions {
-  /** What the endpoint calls the model. */
+  /** The name that the endpoint uses for the model. */
   readonly name: string;
   /** Where the API is; the provider's own address unless set. */
   readonly baseUrl?: string;
@@ -31,7 +31,7 @@ export interface EndpointOptions {
   /** The longest answer, unless a request sets its own. */
   readonly maxOutputTokens?: number;
   readonly limits?: Partial<EndpointLimits>;
-  /** What the model can do, where the guess by its name is wrong. */
+  /** The abilities of the model, if the guess by its name is wrong. */
   readonly features?: Partial<Model['features']>;
   readonly clock?: Clock;
 }

@@ -9,7 +9,7 @@ import type { EndpointLimits, EndpointOptions } from './endpoint-options.ts';
 export interface Endpoint {
   readonly name: string;
   readonly url: URL;
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly label: string;
   readonly keyVariable: string;
   readonly hasKey: boolean;

@@ -1,12 +1,12 @@
 import type { JsonSchema, ObjectSchema } from '../../schema/schema.ts';
 
-/** A piece of a message; what a model cannot take has become text before. */
+/** A piece of a message; kinds that a model cannot take have become text before. */
 export type Part =
   | { readonly type: 'text'; readonly text: string }
   /** `data` is base64. */
   | { readonly type: 'image'; readonly mimeType: string; readonly data: string };
 
-/** What a model wants done: a tool, by the name it was offered under, and its arguments. */
+/** A call that a model asks for: a tool, by the name it was offered under, and its arguments. */
 export interface ToolRequest {
   readonly id: string;
   readonly name: string;
@@ -17,22 +17,22 @@ export interface ToolRequest {
 /** One message of a conversation, in one form for every endpoint. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
-/** What a person, or the program in the person's place, says. */
+/** A message of a person, or of the program in the person's place. */
 export interface UserMessage {
   readonly role: 'user';
   readonly content: readonly Part[];
 }
 
-/** What the model said. */
+/** A message of the model. */
 export interface AssistantMessage {
   readonly role: 'assistant';
   readonly text: string;
   readonly toolCalls: readonly ToolRequest[];
-  /** What the endpoint wants to see again unchanged, such as signed reasoning; only its own adapter reads it. */
+  /** Data that the endpoint must get back unchanged, such as signed reasoning; only its own adapter reads it. */
   readonly kept?: unknown;
 }
 
-/** What came of one tool call. */
+/** The outcome of one tool call. */
 export interface ToolMessage {
   readonly role: 'tool';
   readonly callId: string;
@@ -57,12 +57,12 @@ export interface ModelRequest {
   readonly tools: readonly ModelTool[];
   /** Whether several tools may be called in one turn. */
   readonly parallel: boolean;
-  /** What the final answer must look like. */
+  /** The schema of the final answer. */
   readonly outputSchema?: JsonSchema;
   readonly maxOutputTokens?: number;
 }
 
-/** What a turn used, in tokens; `undefined` where the endpoint did not say. */
+/** The usage of a turn, in tokens; `undefined` if the endpoint did not tell. */
 export interface Usage {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
@@ -73,7 +73,7 @@ export interface Usage {
 /** Why a turn ended. */
 export type StopReason = 'finished' | 'tool_calls' | 'length' | 'refused';
 
-/** What is heard of a turn; `end` is always the last, and a turn that fails throws instead. */
+/** The events of a turn; `end` is always the last, and a turn that fails throws instead. */
 export type ModelEvent =
   | { readonly type: 'text'; readonly text: string }
   /** The endpoint asked for a pause; the request is sent again after it. */
@@ -87,7 +87,7 @@ export type ModelEvent =
 
 /** A model behind an endpoint. */
 export interface Model {
-  /** What the endpoint calls it. */
+  /** The name that the endpoint uses for it. */
   readonly name: string;
   readonly features: {
     /** Whether the endpoint itself keeps definitions back until they are asked for. */

@@ -68,7 +68,7 @@ export function fromOpenAiToolCalls(
   });
 }
 
-/** The message that tells a chat completion what came of a call; pictures have no place in it. */
+/** The message with the outcome of a call, for chat completions; it cannot hold pictures. */
 export function toOpenAiToolMessage(
   { id }: Pick<ToolRequest, 'id'>,
   result: { readonly content: readonly Part[]; readonly isError: boolean },
@@ -77,7 +77,7 @@ export function toOpenAiToolMessage(
   return { role: 'tool', tool_call_id: id, content: result.isError ? FAILED_MARK + text : text };
 }
 
-/** The input item that tells a response what came of a call. */
+/** The input item with the outcome of a call, for responses. */
 export function toOpenAiCallOutput(
   { id }: Pick<ToolRequest, 'id'>,
   { content, isError }: { readonly content: readonly Part[]; readonly isError: boolean },

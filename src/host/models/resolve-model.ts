@@ -6,7 +6,7 @@ export type NamedModel = string | (Partial<ModelChoice> & { readonly name: strin
 
 /** What names are resolved with. */
 export interface ResolveModelOptions {
-  /** What the user calls models: `sonnet`, `inherit`, `provider/id`. */
+  /** The user's names for models: `sonnet`, `inherit`, `provider/id`. */
   readonly models?: Readonly<Record<string, NamedModel>>;
   /** Used where a file names no model, or an unknown one. */
   readonly default?: NamedModel;
@@ -59,7 +59,7 @@ export function resolveModel(choice: ModelChoice, options: ResolveModelOptions =
 type Named = ModelChoice & { readonly name: string };
 type Placed = Named & { readonly api: NonNullable<ModelChoice['api']> };
 
-// What the map says wins over what follows from the name; what the file says itself wins over the map.
+// Settings of the map win over those that follow from the name; settings of the file win over the map.
 function follow(choice: ModelChoice, models: Readonly<Record<string, NamedModel>>): ModelChoice {
   let current = choice;
   for (let links = 0; links < MAX_LINKS; links++) {

@@ -3,7 +3,7 @@ import { Cancelled } from '../../client/errors.ts';
 import { estimateOnce, estimateTokens } from './estimate-tokens.ts';
 import type { Model, ModelEvent, ModelRequest, StopReason, ToolRequest } from './model.ts';
 
-/** What a scripted model says in one turn. */
+/** One turn of a scripted model. */
 export interface ScriptedTurn {
   readonly text?: string;
   readonly toolCalls?: readonly (Omit<ToolRequest, 'id'> & { readonly id?: string })[];
@@ -11,18 +11,18 @@ export interface ScriptedTurn {
   readonly stopReason?: StopReason;
 }
 
-/** One turn of a script: words, a turn, or a function that makes one of what the model was asked. */
+/** One turn of a script: a text, a turn, or a function that makes a turn from the request. */
 export type ScriptedStep =
   | string
   | ScriptedTurn
   | ((request: ModelRequest) => string | ScriptedTurn | Promise<string | ScriptedTurn>);
 
-/** A model that follows a script, and remembers what it was asked. */
+/** A model that follows a script, and remembers its requests. */
 export interface ScriptedModel extends Model {
   readonly requests: readonly ModelRequest[];
 }
 
-/** Makes a model for tests and replays; what it uses is counted, not measured. */
+/** Makes a model for tests and replays; its usage is estimated. */
 export function scripted(
   steps: readonly ScriptedStep[],
   options: { readonly name?: string; readonly features?: Partial<Model['features']> } = {},

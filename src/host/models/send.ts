@@ -126,7 +126,7 @@ class Attempt implements ReplySink {
     }
   }
 
-  /** The answer is complete: what still comes is not waited for. */
+  /** The answer is complete: the rest of the stream is not awaited. */
   finish(): void {
     this.#isFinished = true;
   }
@@ -190,7 +190,7 @@ class Attempt implements ReplySink {
   }
 }
 
-/** Stops after so many bytes, whatever they are: comments are no events. */
+/** A reply that fails after so many bytes in all: comments would not be counted as events. */
 class CountedReply extends Reply {
   readonly #sink: ReplySink;
   readonly #endpoint: Endpoint;
@@ -221,7 +221,7 @@ function backOff(retries: number): number {
   return Math.round(Math.min(FIRST_WAIT_MS * 2 ** retries, LONGEST_WAIT_MS) * (0.75 + Math.random() / 4));
 }
 
-// Never shorter than what was asked for; a little longer, so that not everybody comes back at once.
+// A little longer than the endpoint asked for, so that not everybody comes back at once.
 function withJitter(ms: number): number {
   return Math.round(ms + Math.random() * Math.min(ms / 10, 1_000));
 }

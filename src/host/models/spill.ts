@@ -8,7 +8,7 @@ interface Kept {
   readonly source: readonly Part[];
 }
 
-/** Holds what was too long for a model, so that it can read on; the oldest makes room. */
+/** Holds texts that were too long for a model, so that it can read on; the oldest makes room. */
 export class Spill {
   readonly #kept = new Map<string, Kept>();
   readonly #maxChars: number;
@@ -24,7 +24,7 @@ export class Spill {
     return this.#chars;
   }
 
-  /** Holds a text, behind what says where it is from, and returns its id; what is longer than may be held is cut. */
+  /** Holds a text, after a line that names its origin, and returns its id; a text beyond the limit is cut. */
   keep(text: string, source: readonly Part[] = []): string {
     const kept = text.slice(0, this.#maxChars);
     const id = `more-${++this.#last}`;
@@ -38,7 +38,7 @@ export class Spill {
     return id;
   }
 
-  /** A piece of what is held, from a character on, and whether there is more. */
+  /** A piece of a held text, from a character on, and whether there is more. */
   read(args: Readonly<Record<string, unknown>>): {
     readonly content: readonly Part[];
     readonly isError: boolean;

@@ -17,7 +17,7 @@ export interface ToolBlockOptions {
   readonly maxTokens?: number;
 }
 
-/** What a model is offered in one turn. */
+/** The tools that a model is offered in one turn. */
 export interface ToolBlockView {
   readonly tools: readonly ModelTool[];
   /** About how many tokens the definitions shown take. */
@@ -30,11 +30,11 @@ export interface ToolBlockView {
 
 /** The definitions a model sees, in an order and with a text that stay the same as long as the tools do. */
 export interface ToolBlock {
-  /** What is offered from now on; to be asked for at the beginning of a turn. */
+  /** The tools that are offered from now on; asked for at the beginning of a turn. */
   view(tools: readonly AvailableTool[]): ToolBlockView;
   /** Whether `search_tools` is offered. */
   readonly hasSearch: boolean;
-  /** Answers a call of `search_tools`; what is found is offered from the next turn on. */
+  /** Answers a call of `search_tools`; the tools it finds are offered from the next turn on. */
   find(args: Readonly<Record<string, unknown>>): {
     readonly content: readonly Part[];
     readonly isError: boolean;
@@ -133,7 +133,7 @@ class Block implements ToolBlock {
     this.#add(added.toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1)));
   }
 
-  // What is shown stays shown: only new definitions are held back when there are too many.
+  // Shown definitions stay: only new ones are held back when there are too many.
   #add(added: readonly { readonly tool: AvailableTool; readonly entry: Entry }[]): void {
     const shown = [...this.#entries.values()].filter(({ isPresent, isDeferred }) => isPresent && !isDeferred);
     const loads = added.map(({ tool }) => this.#loadOf(tool));

@@ -16,7 +16,7 @@ import type { AgentCallOptions, AgentEvents, ListedReading, ToolStarted } from '
 import { askerFor } from './server-handlers.ts';
 import type { ToolList } from './tool-list.ts';
 
-/** What calls are made with. */
+/** The parts that calls of an agent need. */
 export interface AgentCallParts {
   readonly agent: string;
   /** The servers and own tools, merged and behind the stages. */
@@ -30,13 +30,6 @@ export interface AgentCallParts {
   readonly log: Log;
 }
 
-/** The error in a result, if the call ended with one instead of a result of its tool. */
-export function errorOf(result: Result): ToolcribError | undefined {
-  return errors.get(result);
-}
-
-const errors = new WeakMap<Result, ToolcribError>();
-
 /** Makes the calls of an agent, and reports them. */
 export class AgentCalls {
   readonly #parts: AgentCallParts;
@@ -47,7 +40,7 @@ export class AgentCalls {
     this.#parts = parts;
   }
 
-  /** Calls a tool; a refusal or a failure on the way is thrown, what the tool says of itself is returned. */
+  /** Calls a tool. Refusals and failures on the way are thrown; a failure that the tool reports is returned. */
   async run(name: string, args: ToolStarted['arguments'], options: AgentCallOptions = {}): Promise<Result> {
     const { clock, listeners, tools } = this.#parts;
     const tool = tools.find(name) ?? absentTool(name);
@@ -77,7 +70,7 @@ export class AgentCalls {
     }
   }
 
-  /** Calls a tool; whatever happens but cancelling is a result. */
+  /** Calls a tool. Every outcome is a result, except that a cancelled call throws. */
   async call(name: string, args: ToolStarted['arguments'], options: AgentCallOptions = {}): Promise<Result> {
     try {
       return await this.run(name, args, options);
@@ -107,7 +100,7 @@ export class AgentCalls {
     return this.#reading(options, (parts) => makeCall({ kind: 'prompt', prompt, arguments: args }, parts));
   }
 
-  /** Stops every call under way, and lets none begin. */
+  /** Stops every call under way, and refuses further ones. */
   close(): void {
     this.#isClosed = true;
     for (const cancellation of this.#open) cancellation.withdraw(cancelled());
@@ -158,6 +151,13 @@ export class AgentCalls {
     return unexpected;
   }
 }
+
+/** The error in a result, if the call ended with one instead of a result of its tool. */
+export function errorOf(result: Result): ToolcribError | undefined {
+  return errors.get(result);
+}
+
+const errors = new WeakMap<Result, ToolcribError>();
 
 function asResult(error: ToolcribError): Result {
   const result = failed(error.message);

@@ -11,7 +11,7 @@ export type CleanDefinition =
   | { readonly tool: Tool; readonly note: string | undefined }
   | { readonly problem: string };
 
-// What a definition may take of a model's room, and what a hostile one could hide in.
+// A definition takes part of the context of a model, and a hostile one could hide text in a long definition.
 const MAX_NAME = 128;
 const MAX_DESCRIPTION = 16_000;
 const MAX_SCHEMA = 65_536;
@@ -53,7 +53,7 @@ export function cleanDefinition(tool: Tool, trust: 'trusted' | 'untrusted'): Cle
   }
 }
 
-// By these something is asked for: changed, they would lead elsewhere.
+// Requests name things by these, so cleaning them would ask for something else.
 const HANDLES = ['name', 'uri', 'uriTemplate'];
 
 /** Resources, templates and prompts without anything unseen; those are left out that could not be asked for then. */

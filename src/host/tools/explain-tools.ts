@@ -7,7 +7,7 @@ import type { AgentServerView, AvailableTool, ToolExplanation } from '../agent.t
 import { estimateTokens } from '../models/estimate-tokens.ts';
 import type { HeldBack } from './server-source.ts';
 
-/** What an agent's tools are explained from. */
+/** The facts that explain the tools of an agent. */
 export interface Exposure {
   readonly published: readonly AvailableTool[];
   readonly latest: ReadonlyMap<string, Tool>;
@@ -16,7 +16,7 @@ export interface Exposure {
   readonly heldBack: (server: string) => readonly HeldBack[];
 }
 
-/** Every tool of an agent: what the model sees of it, what becomes of a call, and why. */
+/** Every tool of an agent: whether the model sees it, what happens to a call of it, and why. */
 export function explainTools({
   published,
   latest,

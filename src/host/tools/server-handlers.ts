@@ -26,10 +26,10 @@ export function tellingQuestions(listeners: Listeners<AgentEvents>, clock: Clock
   };
 }
 
-// A question is for a person to read; what is larger is no question.
+// Questions are for people to read; larger ones are refused.
 const MAX_BYTES = 100_000;
 
-/** The handlers as one server gets to use them: its name is the operator's, and questions hold nothing unseen. */
+/** The handlers for one server: they get its name as the operator gave it, and questions without invisible text. */
 export function handlersFor(
   server: string,
   { form, url, sample, roots }: QuestionHandlers,

@@ -33,13 +33,13 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 const QUICK_TRIES = 3;
 const RARELY_MS = 60_000;
-// A connection that lasted this long is not one of a server that fails again and again.
+// A server whose connection lasted this long does not count as one that fails again and again.
 const LASTING_MS = 30_000;
 const WAIT_FOR_CONNECTION_MS = 10_000;
 const MAX_INSTRUCTIONS = 8_000;
 const MAX_REASON = 2_000;
 
-/** The connection to one server: made again where it is lost, a few times soon and then now and then. */
+/** The connection to one server. If it is lost it is made again: a few times soon, then more and more rarely. */
 export class ServerLink {
   readonly name: string;
   readonly config: AgentServer;
@@ -84,10 +84,10 @@ export class ServerLink {
     return tried;
   }
 
-  /** The connection, as soon as there is one; waits for one that is being made, within a bound. */
+  /** The connection. One that is being made is waited for, up to ten seconds. */
   async ready(signal: AbortSignal): Promise<Client> {
     if (this.#state.kind === 'connecting')
-      // Why the wait ended does not matter: without a connection, its state is the answer.
+      // Whatever ended the wait: without a connection, the error below has its state.
       await within(WAIT_FOR_CONNECTION_MS, signal, this.#whenSettled()).catch(nothing);
     const { client } = this;
     if (client) return client;
@@ -193,7 +193,7 @@ export class ServerLink {
     return new Promise((resolve) => this.#settled.push(resolve));
   }
 
-  // What a server says of why it fails is its own word; a secret that was cut would not be found any more.
+  // The reason may be the server's own text: it is cleaned, and redacted before it is cut.
   #setState(told: ConnectionState): void {
     const { redact } = this.#parts;
     const state =

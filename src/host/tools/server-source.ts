@@ -16,7 +16,7 @@ export interface HeldBack {
   readonly reason: string;
 }
 
-// More would fill a model's room with names alone.
+// More names alone would fill the context of a model.
 const MAX_TOOLS = 1_000;
 
 /** What an agent may use of a server: a source whose list stays while the server is away. */

@@ -8,7 +8,7 @@ import { chainOf } from '../../stages/record/audit-row.ts';
 import type { Journal } from '../../store/store.ts';
 import type { AgentEvents } from '../agent.ts';
 
-/** What a story is written with. */
+/** The parts that the rows of a story are made from. */
 export interface StoryParts {
   readonly journal: Journal;
   readonly listeners: Listeners<AgentEvents>;
@@ -19,7 +19,7 @@ export interface StoryParts {
   readonly recordedName: (tool: string) => string;
 }
 
-// A row is to be read; what is longer is cut.
+// Rows are for people to read, so long texts are cut.
 const MAX_TEXT = 4_096;
 
 /** Records what happens around calls: who was asked and decided what, questions, connections and changed lists. */
@@ -30,7 +30,7 @@ export function recordStory(parts: StoryParts): void {
   const write = (kind: string, facts: Readonly<Record<string, unknown>>): void => {
     const at = new Date(clock.now()).toISOString();
     const row = { kind, at, tenant: caller.tenant.id, caller: caller.id, ...facts };
-    // A record that cannot be written refuses the calls themselves; these rows only go with them.
+    // If the record cannot be written the calls themselves are refused, so a failure of these rows may be ignored.
     journal.append({ chain, body: escapeUnseen(JSON.stringify(row)) }).catch((error: unknown) => {
       listeners.tell('warning', `The record could not be written: ${String(error)}`);
     });

@@ -3,7 +3,7 @@ import type { Listeners } from '../../client/listeners.ts';
 import type { Decision, OnToolCall } from '../../stages/approve/decision.ts';
 import type { AgentEvents } from '../agent.ts';
 
-/** The same way to ask a person, which tells when it begins and how it ended. */
+/** The same way to ask a person, with an event before and after each question. */
 export function tellingDecision(
   onToolCall: OnToolCall,
   listeners: Listeners<AgentEvents>,
@@ -19,7 +19,7 @@ export function tellingDecision(
     };
     const giveUp = (): void => end(undefined);
     listeners.tell('decision:start', request);
-    // Nobody is waited for any longer, whatever is answered later.
+    // The wait is over; a later answer is ignored.
     request.signal.addEventListener('abort', giveUp, { once: true });
     try {
       const decision = await onToolCall(request);

@@ -1,7 +1,7 @@
 import { describeTool, type Tool } from '../../core/tool.ts';
 import type { AvailableTool } from '../agent.ts';
 
-/** The tools of an agent: what servers have now, and what the model was shown at the beginning of its turn. */
+/** The tools of an agent: those that its servers have now, and those that the model saw at the start of its turn. */
 export class ToolList {
   readonly #shownAs = new WeakMap<Tool, AvailableTool>();
   readonly #isTrusted: (server: string) => boolean;

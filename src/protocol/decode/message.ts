@@ -16,7 +16,7 @@ import { lateIn, LateResult, type Late, type Received } from './received.ts';
 export interface DecodedResponse {
   readonly kind: 'answer';
   readonly id: unknown;
-  /** What came, unless it is an error. */
+  /** The result, unless it is an error. */
   readonly received: Received | undefined;
   readonly error: JsonObject | undefined;
 }

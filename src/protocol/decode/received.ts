@@ -51,7 +51,7 @@ export class LateResult implements Received {
   }
 }
 
-/** What is left out when a message is parsed for the first time. */
+/** The parts that are left out when a message is parsed for the first time. */
 export interface Late {
   readonly members: readonly LateMember[];
   /** The message without it. */
@@ -92,7 +92,7 @@ export function lateIn(json: RelayedJson, longTexts: readonly number[]): Late | 
   return { members: late, outline: outline.end() };
 }
 
-/** A text made of what is between the cuts. */
+/** The text without the parts that were cut out. */
 class Outline {
   readonly #bytes: Buffer;
   readonly #encoding: 'latin1' | 'utf8';

@@ -7,7 +7,7 @@ import type { JsonObject } from '../wire/json-rpc.ts';
 import { knownFields } from '../wire/known-fields.ts';
 import type { Features, Implementation, JsonText, Revision } from '../revisions/revision.ts';
 
-/** What a result's text depends on, besides the result. */
+/** The settings that the text of a result depends on. */
 export interface ResultStyle {
   readonly revision: Revision;
   readonly info: Implementation;

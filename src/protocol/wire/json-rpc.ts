@@ -101,7 +101,7 @@ export function encodeError(
   return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${writeFacts(error, number)}}`;
 }
 
-/** What an error is sent as, whose long integers are noted of it. */
+/** An error as it is sent, with its long integers noted. */
 export function errorFacts(
   error: ToolcribError,
   number = error.number ?? rowOf(error.code).number,

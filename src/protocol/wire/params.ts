@@ -105,13 +105,13 @@ export function readRequestLogLevel(params: JsonObject | undefined): ClientLogLe
   return level === undefined ? undefined : readLogLevel(level);
 }
 
-/** What a retried request brings: the answers of this round, and the sealed state of earlier ones. */
+/** The answers and the state of a retried request: those of this round, and the sealed state of earlier ones. */
 export interface Resumption {
   readonly responses: JsonObject;
   readonly state: string | undefined;
 }
 
-/** Reads what a retried request brings; `undefined` for a first request. */
+/** Reads the answers and the state of a retried request; `undefined` for a first request. */
 export function readResumption(params: JsonObject | undefined): Resumption | undefined {
   const responses = params?.['inputResponses'];
   const state = params?.['requestState'];

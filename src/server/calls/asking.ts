@@ -79,7 +79,7 @@ function wire(question: Question, { features, version }: Revision): WireQuestion
   );
 }
 
-// The handshake revision that has pages tells them apart by an id.
+// The one handshake revision with questions of the kind `url` needs an id in each of them.
 function identified(question: Question, asked: WireQuestion): WireQuestion {
   if (question.kind !== 'url') return asked;
   const params = { ...asked.params, elicitationId: randomUUID() };

@@ -83,8 +83,8 @@ function hasLongIntegers(item: unknown): boolean {
 // Well below the largest message that clients take.
 const MAX_PAGE_BYTES = 1_000_000;
 
-// A cursor names the last entry of the page before, so that it stays good while others come and go, and reveals nothing
-// the list does not.
+// A cursor names the last entry of the page before: it stays valid while other entries come and go, and reveals nothing
+// that the list does not.
 function startAfter<T>(cursor: string, items: readonly T[], { keyOf }: ListKind<T>): number {
   const key = Buffer.from(cursor, 'base64url').toString();
   const before = items.findIndex((item) => keyOf(item) === key);

@@ -69,7 +69,7 @@ function introduce(
   });
 }
 
-// Servers that were never asked are not connected to for this: they may have skills.
+// Not asked of servers that are not connected yet: they may have skills.
 function hasSkills({ resources }: ToolSource, caller: Caller): Awaitable<boolean> {
   const skills = resources?.skills;
   if (!skills) return false;

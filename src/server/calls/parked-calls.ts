@@ -12,7 +12,7 @@ import type { Ended } from './run.ts';
 // Each holds a connection to another server.
 const PARKING_LIMITS = { total: 1_000, perCaller: 20 };
 
-// As long as sealed state is good for.
+// As long as a sealed state is valid.
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** A call that waits for answers which a further request of its client brings. */
@@ -80,7 +80,7 @@ export class ParkedCalls {
 
   /** Ends the calls of callers whose access has ended. */
   dismiss(isGone: (caller: Caller) => boolean): void {
-    this.#end(isGone, new ToolcribError('cancelled', 'Its caller is no longer let in.'));
+    this.#end(isGone, new ToolcribError('cancelled', 'Its caller no longer has access.'));
   }
 
   /** Ends all of them. */

@@ -60,7 +60,7 @@ export class Publications {
     });
   }
 
-  /** The resources of a source, with what was published for the caller beside them; links are not listed. */
+  /** The resources of a source, and those published for the caller, which can be read but are not listed. */
   beside(face: ResourceFace | undefined): ResourceFace {
     return {
       list: (caller) => face?.list(caller) ?? NONE,

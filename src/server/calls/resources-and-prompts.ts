@@ -96,7 +96,7 @@ export class ResourceAndPromptCalls {
   }
 }
 
-/** The part of a source a method is about; what a server does not advertise does not exist. */
+/** The part of a source that a method needs; a method without one is answered like an unknown one. */
 export function faceOf<T>(face: T | undefined, { message, revision }: UnderstoodRequest): T {
   if (face) return face;
   throw new ToolcribError(

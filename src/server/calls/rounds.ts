@@ -13,7 +13,7 @@ import type { UnderstoodRequest } from '../request.ts';
 import { encodeQuestions, longIntegersOfQuestions } from './asking.ts';
 import type { Binding, OpenedState, Seal } from './seal.ts';
 
-/** What a call has before it ever asked. */
+/** The state of a call that has not asked yet. */
 export const FIRST_ROUND: OpenedState = { answers: new Map(), round: 0 };
 
 /** Questions that ended a run, and how often the call had asked before. */
@@ -39,7 +39,7 @@ export async function openRound(
   // Answers alone are the client's word; only state that was sealed here proves an earlier round.
   if (state === undefined) return { answers: new Map(now), round: 0 };
   const opened = await seal.open(state, bindingOf(request, target), answerUse(target));
-  // What was sealed comes last: later questions were put on the strength of it, so it cannot be answered anew.
+  // Sealed answers win: later questions were based on them, so they cannot be replaced.
   return { ...opened, answers: new Map([...now, ...opened.answers]) };
 }
 

@@ -73,7 +73,7 @@ export class Runner {
   }
 }
 
-// As long as sealed state is good for.
+// As long as a sealed state is valid.
 const ANSWER_MS = 10 * 60_000;
 
 function mayAskLive(target: CallTarget): boolean {
@@ -104,9 +104,9 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
   #round: number;
   #request: UnderstoodRequest;
   #room: WaitingRoom | undefined;
-  /** What its source does, once that takes time. */
+  /** The call at its source, if that did not answer at once. */
   #work: Promise<Result> | undefined;
-  /** Answers the request it came with, before it has ended. */
+  /** Answers the request while the call goes on: as a task, or with questions. */
   #answer: ((how: Ended | Promise<Ended>) => void) | undefined;
   #stopDeadline: (() => void) | undefined;
   #waiting = 0;
@@ -150,20 +150,20 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
     const work = this.#begin();
     if (!(work instanceof Promise)) {
       this.#end();
-      return this.#detached ? this.#goOn(this.#detached, Promise.resolve(work)) : work;
+      return this.#detached ? this.#continueAsTask(this.#detached, Promise.resolve(work)) : work;
     }
-    // Only a call that can outlast its request has something to clear up: a promise more for others would cost.
+    // Other calls have nothing to clear up at their end, and one more promise for each would cost.
     if (!this.canDetach && !this.canPark) return work;
     return this.#outlast(work);
   }
 
-  // Settles with the end of the call, or when it leaves its request behind before.
+  // Settles when the call ends, or earlier: when it becomes a task, or is parked with questions.
   #outlast(work: Promise<Result>): Promise<Ended> {
     this.#work = work;
     return new Promise<Ended>((resolve, reject) => {
       this.#answer = resolve;
       whenOver(work, () => this.#end()).then(resolve, reject);
-      if (this.#detached) resolve(this.#goOn(this.#detached, work));
+      if (this.#detached) resolve(this.#continueAsTask(this.#detached, work));
       else if (this.#room) resolve(this.#room.next(work));
     });
   }
@@ -175,9 +175,9 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
     const task = this.#beginTask();
     this.#detached = task;
     interview.askThrough(this);
-    interview.lift();
+    interview.liftLimit();
     this.#startDeadline(this.#parts.tasks.ttlMs);
-    if (this.#work) this.#answer?.(this.#goOn(task, this.#work));
+    if (this.#work) this.#answer?.(this.#continueAsTask(task, this.#work));
   }
 
   /** Lets the call wait for answers that further requests bring. */
@@ -223,7 +223,7 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
     ));
   }
 
-  /** Asks through the task, where there is one, or on the call's own stream; a person gets more time than a handler. */
+  /** Asks through the task, if there is one, or on the stream of the call, with a time limit of its own. */
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     if (this.#detached) return (await this.#detached).ask(questions);
     const { link } = this.#request;
@@ -245,7 +245,7 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
   check(questions: ReadonlyMap<string, Question>): void {
     const name = targetName(this.#call);
     if (this.#round >= MAX_ROUNDS)
-      throw new ToolcribError('cannot_ask', `${name} asked ${MAX_ROUNDS} times and had no end.`);
+      throw new ToolcribError('cannot_ask', `${name} asked ${MAX_ROUNDS} times and did not end.`);
     const encoded = encodeQuestions(questions, this.#request);
     try {
       JSON.stringify(encoded);
@@ -259,7 +259,7 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
   fail(error: unknown): Result {
     const known = knownError(error);
     const { code, message, cause, incident } = known;
-    // A handler may throw undefined: what counts is that there was an exception.
+    // Not `cause !== undefined`: a handler may throw undefined.
     if ('cause' in known)
       this.#parts.log('error', message, { target: targetName(this.#call), code, incident, cause });
     if (rowOf(code).reply !== 'result' || this.#call.kind !== 'tool' || this.#isForProgram(code)) throw known;
@@ -286,7 +286,7 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
     this.#stopDeadline?.();
   }
 
-  // A call that is not on record, or whose result cannot be fetched, is stopped.
+  // If the task cannot be recorded or kept, nobody could fetch its result: the call is stopped.
   async #beginTask(): Promise<RunningTask> {
     const { record, cancellation } = this.#call;
     try {
@@ -298,7 +298,7 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
     }
   }
 
-  async #goOn(begun: Promise<RunningTask>, ended: Promise<Result>): Promise<Ended> {
+  async #continueAsTask(begun: Promise<RunningTask>, ended: Promise<Result>): Promise<Ended> {
     const rest = ended.catch((error: unknown) => this.fail(error));
     // Avoids an unhandled rejection until `rest` is awaited.
     rest.catch(() => {});

@@ -4,7 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { SealingKeys, SpentStates } from '../../core/memory/memory.ts';
 import { parseJson } from '../../base/parse-json.ts';
 
-/** What a sealed state is bound to: it is good for nothing else. */
+/** The call that a sealed state belongs to: for any other call it is not valid. */
 export interface Binding {
   readonly owner: string;
   readonly method: string;
@@ -38,12 +38,12 @@ interface Sealed extends Binding {
   readonly parked?: string | undefined;
 }
 
-/** What a state held. */
+/** The content of a sealed state. */
 export interface OpenedState {
   readonly answers: ReadonlyMap<string, unknown>;
   /** How often the call has asked so far. */
   readonly round: number;
-  /** What another server, which asked, wants back. */
+  /** The state of the server behind the gateway that asked; it goes back to it with the answers. */
   readonly state?: string | undefined;
   /** The name of the call that waits for the answers. */
   readonly parked?: string | undefined;

@@ -28,7 +28,7 @@ export class Tasks {
   /** How long a task may run and be fetched. */
   readonly ttlMs = 60 * 60_000;
 
-  /** Hears of every change of a task. */
+  /** Called with every change of a task. */
   onChange: (record: TaskRecord) => void = () => {};
 
   constructor(records: TaskRecords, clock: Clock) {
@@ -180,7 +180,7 @@ export class RunningTask implements Asker {
     });
   }
 
-  // What is over stays as it is, and what came later is kept later, however slow the memory.
+  // A task that has ended does not change any more. Changes are saved one after the other, in order.
   #change(change: Partial<TaskRecord>): Promise<void> {
     if (!isOpen(this.#record.status)) return this.#saved;
     const { inputRequests: _answered, longIntegers: _theirs, ...rest } = this.#record;

@@ -13,7 +13,7 @@ export interface ContinuingCall {
   park(): void;
 }
 
-/** What one call can say to its client before the answer; nothing is made before it is asked for. */
+/** The messages of one call to its client before the answer; nothing is made before it is asked for. */
 export class CallVoice implements Voice {
   readonly #publications: Publications | undefined;
   readonly #continuing: ContinuingCall | undefined;
@@ -35,7 +35,7 @@ export class CallVoice implements Voice {
     this.#listenTo(request);
   }
 
-  /** Speaks to a further request of the same client from now on. */
+  /** Sends its messages to a further request of the same client from now on. */
   moveTo(request: UnderstoodRequest): void {
     this.#request = request;
     this.#lastProgress = -Infinity;
@@ -90,7 +90,7 @@ export class CallVoice implements Voice {
     this.#clean = inner ? (said) => inner(clean(said)) : clean;
   }
 
-  // Progress must grow, whatever the handler reports.
+  // The protocol requires progress to grow, even if the handler reports less.
   #report(report: Progress): void {
     const { progress, total, message } = report;
     // JSON writes NaN and Infinity as null, which clients refuse.

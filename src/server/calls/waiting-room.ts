@@ -4,10 +4,10 @@ import type { Question } from '../../core/question.ts';
 import type { Result } from '../../core/result.ts';
 import type { QuestionRound } from './rounds.ts';
 
-/** What identifies a waiting call, and how it is stored. */
+/** What a waiting room needs of its call. */
 export interface WaitingParts {
   readonly cancellation: Cancellation;
-  /** The answers so far, which go along. */
+  /** The answers so far, which are sealed with the questions. */
   readonly answers: () => ReadonlyMap<string, unknown>;
   /** Refuses questions that could not be put. */
   check(questions: ReadonlyMap<string, Question>): void;
@@ -34,7 +34,7 @@ export class WaitingRoom implements Asker {
     this.#tell = tell;
   }
 
-  /** Settles with the end of the call, or with what it asks before. */
+  /** Settles when the call ends, or earlier, with its next questions. */
   next(ended: Promise<Result>): Promise<Result | QuestionRound> {
     if (this.#open.size > 0) return Promise.resolve(this.#round());
     return Promise.race([ended, new Promise<QuestionRound>((resolve) => (this.#tell = resolve))]);
@@ -58,7 +58,7 @@ export class WaitingRoom implements Asker {
     }
   }
 
-  /** Hands the call the answers that a further request brought; what is no answer is asked again. */
+  /** Gives the call the answers of a further request; questions without a fitting answer are asked again. */
   take(answers: ReadonlyMap<string, unknown>): void {
     this.#id = undefined;
     for (const [key, { question, resolve }] of this.#open) {

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 const SPARE = 32;
 const SWEEP_MS = 1_000;
 
-/** The connections of a server: so many and no more, with a few to spare on which only what is public is answered. */
+/** The connections of a server, up to a limit; on a few more only public routes are answered. */
 export class Connections {
   readonly #max: number;
   readonly #all = new Set<Socket>();

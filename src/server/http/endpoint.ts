@@ -77,7 +77,7 @@ export function admit(head: Head, options: EndpointRules): string | undefined {
   return tenant;
 }
 
-/** The answer where there is nothing, or nothing for this caller. */
+/** The error for a path with nothing to serve, or nothing for this caller. */
 export function nothingAt(path: string | undefined): ToolcribError {
   return new ToolcribError('not_found', `There is nothing here; the endpoint is ${path}.`);
 }

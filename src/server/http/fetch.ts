@@ -39,7 +39,7 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
     caller = await face.gate.enter(head);
     const enteredAt = face.gate.now();
     body = head.method === 'POST' ? await readBody(request, face, caller) : undefined;
-    caller = await face.gate.stay(head, caller, enteredAt);
+    caller = await face.gate.recheck(head, caller, enteredAt);
     const known = caller;
     const read = body;
     return await new Promise<Response>((resolve, reject) => {
@@ -137,7 +137,7 @@ class FetchPort implements Port {
     this.onCancel();
   }
 
-  /** The request was given up, and with it whatever has begun to come back. */
+  /** The request was given up, and with it the response, even if that has begun. */
   abort(reason: unknown): void {
     this.cancel();
     this.#stream?.error(reason);

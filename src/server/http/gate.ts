@@ -19,7 +19,7 @@ import type { ServerOptions } from '../options.ts';
 import { challengeScope, challengeUnknown, metadataOf, type ResourceMetadata } from './protected-resource.ts';
 import { noteRefusal, noteUnknown } from '../refusals.ts';
 
-/** What goes back over HTTP, head included. */
+/** An answer with the headers it has over HTTP. */
 export interface HttpAnswer extends Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -52,7 +52,7 @@ export class Gate {
     };
   }
 
-  /** What a browser may do here, asked before the real request. */
+  /** The answer to the question that a browser sends before the request itself. */
   preflight(head: Head): Record<string, string> {
     admit(head, this.#endpoint);
     return corsHeaders(head);
@@ -67,15 +67,13 @@ export class Gate {
       : this.#pass(head, caller, tenant);
   }
 
-  /** The time at which a body begins to be read, for `stay`. */
+  /** The time, noted before a body is read; `recheck` needs it. */
   now(): number {
     return this.#clock.ticks();
   }
 
-  /**
-   * The caller of a body that was read: after a slow body the sign-in is checked again, because of revocations.
-   */
-  stay(head: Head, caller: Caller, enteredAt: number): Awaitable<Caller> {
+  /** The caller, once the body was read: after a slow body it is signed in again, because its key may be revoked. */
+  recheck(head: Head, caller: Caller, enteredAt: number): Awaitable<Caller> {
     return this.#clock.ticks() - enteredAt < LONG_BODY_MS ? caller : this.enter(head);
   }
 
@@ -100,14 +98,12 @@ export class Gate {
     });
   }
 
-  /**
-   * The response to a request that failed the sign-in, or was refused later; `caller` is set once it is known.
-   */
+  /** The answer to a request that failed the sign-in, or was refused later; `caller` is set once it is known. */
   refuse(head: Head, error: unknown, caller?: Caller): HttpAnswer {
     const known = this.accidents.known(error);
     if (caller) noteRefusal(this.#options, known, { caller });
     else noteUnknown(this.#options, known);
-    // A page that may not call may not read why, either.
+    // A page that may not call must not read the reason, either.
     const cors = hasAllowedOrigin(head, this.#endpoint) ? corsHeaders(head) : {};
     return { ...refusalAnswer(undefined, known), headers: { ...cors, ...this.#extraHeaders(head, known) } };
   }

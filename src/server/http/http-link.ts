@@ -11,7 +11,7 @@ import type { KeepAlive } from '../sessions/keep-alive.ts';
 import type { Session } from '../sessions/session.ts';
 import type { ResumableStream, Sink } from '../sessions/stream.ts';
 
-/** One HTTP response, whatever it is made of. */
+/** The response to one HTTP request: one of `node:http`, or a web-standard one. */
 export interface Port {
   /** Whether the client is still there. */
   readonly isOpen: boolean;
@@ -21,14 +21,14 @@ export interface Port {
   end(): void;
   /** Sends a whole answer. */
   send(status: number, headers: Record<string, string>, body: Body | undefined): void;
-  /** Sends this in place of what could not be sent, or cuts the connection where something was; never throws. */
+  /** Sends this in place of a failed answer, or cuts the connection if a part of that was sent; never throws. */
   replace(text: string): void;
-  /** Called when a message could not be sent after `send` has returned. */
+  /** Told if the answer cannot be sent after `send` has returned. */
   sender: Sender | undefined;
   readonly accidents: Accidents;
 }
 
-/** The sender of a response, which is notified if it cannot be sent. */
+/** Who sends a response, and is told if that fails. */
 export interface Sender {
   readonly caller: Caller;
   fail(error: unknown): void;
@@ -36,7 +36,7 @@ export interface Sender {
 
 const RETRY_MS = 500;
 
-/** One HTTP request's way back: a JSON body, or an event stream once anything is said first. */
+/** The way back for one HTTP request: one JSON body, or an event stream once anything is sent before the answer. */
 export class HttpLink implements Link, Sink, Sender {
   readonly caller: Caller;
   readonly cancellation = new Cancellation();
@@ -100,13 +100,13 @@ export class HttpLink implements Link, Sink, Sender {
     this.#close();
   }
 
-  /** Becomes the connection of a stream that is there already. */
+  /** Sends the rest of a stream that was begun on another connection. */
   follow(stream: ResumableStream, keepAlive: KeepAlive): void {
     this.#stream = stream;
     this.#write('');
     if (this.#port.isOpen && !this.isGone) this.#still = keepAlive.add(() => this.keepAlive());
     else {
-      // Gone while its session was looked up: nothing else will say so.
+      // The client left while its session was looked up; no event will tell.
       stream.detach(this);
       this.end();
     }
@@ -121,7 +121,7 @@ export class HttpLink implements Link, Sink, Sender {
     }
   }
 
-  /** Answers with an internal error in place of what could not be sent. */
+  /** Answers with an internal error, because the answer could not be sent. */
   fail(error: unknown): void {
     const text = encodeError(this.idText, this.#port.accidents.report(error));
     if (this.#stream) {
@@ -158,7 +158,7 @@ export class HttpLink implements Link, Sink, Sender {
     if (!this.#stream) {
       this.#stream = session.openStream();
       this.#stream.attach(this);
-      // An event to come back to, before anything can be lost.
+      // The first event has an id, so that a client that loses the connection can come back.
       if (session.revision?.features.resumableFromStart) this.#stream.send('');
     }
     return this.#stream;

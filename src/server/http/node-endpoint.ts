@@ -56,11 +56,11 @@ export class NodeEndpoint {
   }
 
   #receive(accepted: AcceptedRequest): void {
-    // What was sent behind a refused request is not run: its client was told that the connection ends there.
+    // Requests sent after a refused one are not run: the answer to that one announced the end of the connection.
     if (isClosing(accepted.request)) return;
     try {
       if (accepted.head.method === 'POST') {
-        readBody(accepted, this.#server, (bytes, sender) => this.#answer(bytes, accepted, sender));
+        readBody(accepted, this.#server, (bytes, caller) => this.#answer(bytes, accepted, caller));
       } else this.#serveSession(accepted);
     } catch (error) {
       refuseAccepted(accepted, error);
@@ -68,8 +68,8 @@ export class NodeEndpoint {
   }
 
   // Neither answering nor finishing throws.
-  #answer(bytes: Buffer, accepted: AcceptedRequest, sender: Caller): Awaitable<void> {
-    const link = this.#openLink(accepted, sender);
+  #answer(bytes: Buffer, accepted: AcceptedRequest, caller: Caller): Awaitable<void> {
+    const link = this.#openLink(accepted, caller);
     return andThen(this.#server.exchange.answer(bytes, link), (answer) => {
       closeLink(accepted.request.socket, link);
       link.finish(answer);
@@ -79,7 +79,7 @@ export class NodeEndpoint {
   #serveSession(accepted: AcceptedRequest): void {
     const { request, response, head, caller } = accepted;
     const link = this.#openLink(accepted, caller);
-    // A connection is kept for many requests, so not the end of the connection but that of the answer counts.
+    // The connection may go on with other requests, so the end of the answer counts, not that of the connection.
     response.once('close', () => {
       closeLink(request.socket, link);
       this.#gate.accidents.contain(() => link.hangUp());
@@ -89,7 +89,7 @@ export class NodeEndpoint {
       .catch((error: unknown) => refuseAccepted(accepted, error));
   }
 
-  // The link is notified when its connection closes: one listener per connection, because one per request would cost.
+  // One listener per connection tells its links that it closed: one for each request would cost too much.
   #openLink({ request, response, head }: AcceptedRequest, caller: Caller): HttpLink {
     const { accidents } = this.#gate;
     const link = new HttpLink(head, new NodePort(response, accidents, this.#server.unread), caller);
@@ -114,17 +114,17 @@ export function headOf(request: IncomingMessage): Head {
   return { method: method!, target: url!, headers, connection: socket };
 }
 
-/** Refuses what two readers of the same bytes could read differently. */
+/** Refuses a head that a proxy and this server could read differently. */
 export function checkHead({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   checkFraming(httpVersion, headers);
   checkRawHeaders(rawHeaders);
 }
 
-/** Reads a body within its limits and hands it on, with its sender; most bodies come in one piece. */
+/** Reads a body within its limits and calls `use` with it and its caller; most bodies come in one piece. */
 export function readBody(
   accepted: AcceptedRequest,
   { options: { maxBodyBytes: maxBytes }, inPieces }: Server,
-  use: (bytes: Buffer, sender: Caller) => Awaitable<void>,
+  use: (bytes: Buffer, caller: Caller) => Awaitable<void>,
 ): void {
   const { request, response, gate, head, caller } = accepted;
   const enteredAt = gate.now();
@@ -159,19 +159,19 @@ export function readBody(
       () => {
         if (begun) {
           begun();
-          // All of it has come, so its real size counts from now on, and not the size it might have had.
+          // The whole body is here: from now on its real size counts, not the announced one.
           leave = inPieces.take(caller, size);
         }
         const bytes = pieces?.take() ?? first ?? Buffer.alloc(0);
         // The request may be open for long after its body was read.
         pieces = first = undefined;
-        const sender = gate.stay(head, caller, enteredAt);
-        return sender instanceof Promise ? sender.then((again) => use(bytes, again)) : use(bytes, sender);
+        const checked = gate.recheck(head, caller, enteredAt);
+        return checked instanceof Promise ? checked.then((known) => use(bytes, known)) : use(bytes, checked);
       },
       (error) => refuseAccepted(accepted, error),
     );
     if (!begun || !leave) return;
-    // Its bytes may wait for their turn after the client has left, so they count until they are answered.
+    // The bytes may wait for their turn after the client has left, so they count until they are answered.
     response.off('close', begun);
     void andThen(answered, leave);
   });

@@ -39,7 +39,7 @@ export interface Listening {
   close(graceMs?: number): Promise<void>;
 }
 
-// How long the answers of calls that are stopped may take.
+// How long the answers of stopped calls may take.
 const LAST_WORDS_MS = 250;
 
 const LIMITS = {
@@ -68,16 +68,16 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     );
     http.listen(port, host, resolve);
   });
-  // A connection that cannot be taken, such as when descriptors run out, is no reason to end those that were.
+  // If a connection cannot be accepted, such as when descriptors run out, those that are open go on.
   http.removeAllListeners('error').on('error', (cause) => {
-    server.options.log?.('error', 'A connection could not be taken.', { cause });
+    server.options.log?.('error', 'A connection could not be accepted.', { cause });
   });
   const bound = (http.address() as AddressInfo).port;
   const allowedHosts = server.options.allowedHosts ?? loopbackHosts(host, bound);
   const gate = new Gate(server.options, { path, tenants: true, allowedHosts });
   const endpoint = new NodeEndpoint(server, gate);
   const old = sse ? new SseEndpoint(server, allowedHosts) : undefined;
-  const places = placesOf(server, { routes: all, allowedHosts, old });
+  const others = otherPaths(server, { routes: all, allowedHosts, old });
   const publicPaths = new Set(all.filter(({ access }) => access === 'public').map((route) => route.path));
   const take: RequestListener = (request, response) => {
     if (connections.isSpare(request.socket)) {
@@ -88,8 +88,8 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
       }
     }
     // Nearly every request is to the endpoint itself.
-    const place = request.url === path ? undefined : places.get(pathOf(request.url!));
-    if (place) place(request, response);
+    const other = request.url === path ? undefined : others.get(pathOf(request.url!));
+    if (other) other(request, response);
     else endpoint.take(request, response);
   };
   http.on('request', take);
@@ -113,22 +113,23 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
 
 type Dismiss = Parameters<Server['dismissals']['add']>[0];
 
-interface Places {
+interface OtherPaths {
   readonly routes: readonly Route[];
   readonly allowedHosts: readonly string[];
   readonly old: SseEndpoint | undefined;
 }
 
-// What is beside the endpoint, by path; each has a gate of its own.
-function placesOf(server: Server, { routes, allowedHosts, old }: Places): Map<string, RequestListener> {
-  const places = new Map<string, RequestListener>();
+// Who answers at the paths beside that of the endpoint; each has a gate of its own.
+function otherPaths(server: Server, { routes, allowedHosts, old }: OtherPaths): Map<string, RequestListener> {
+  const listeners = new Map<string, RequestListener>();
   for (const route of routes) {
     const hosts = route.hosts ?? allowedHosts;
     const gate = new Gate(server.options, { path: route.path, allowedHosts: hosts, allow: 'GET' });
-    places.set(route.path, (request, response) => void answerRoute(request, response, { route, gate }));
+    listeners.set(route.path, (request, response) => void answerRoute(request, response, { route, gate }));
   }
-  if (old) for (const path of ssePaths) places.set(path, (request, response) => old.take(request, response));
-  return places;
+  if (old)
+    for (const path of ssePaths) listeners.set(path, (request, response) => old.take(request, response));
+  return listeners;
 }
 
 function metadataRoutes({ options }: Server, path: string): Route[] {
@@ -225,7 +226,7 @@ async function closeGently(
   // Connections that finish their last answer from now on are idle, and idle ones would hold the server open.
   const sweep = setInterval(() => {
     http.closeIdleConnections();
-    // Node takes a connection for busy until its first request; clients open some in advance.
+    // Clients open connections in advance, and Node counts them as busy until their first request.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }, 20);
   let force = setTimeout(() => {

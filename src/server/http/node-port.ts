@@ -59,7 +59,7 @@ export class NodePort implements Port {
     }
   }
 
-  /** Sends what it was handed; called once for all answers of a turn. Never throws, or the others would be lost. */
+  /** Sends the answer given to `send`. Never throws, or the other answers of the turn would be lost. */
   flush(): void {
     if (this.#response.destroyed) return;
     try {

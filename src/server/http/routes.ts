@@ -9,7 +9,7 @@ import { checkHead, headOf, refuseWith } from './node-endpoint.ts';
 /** Who may read a route: everybody, or callers with a scope; there is no default. */
 export type RouteAccess = 'public' | { readonly scope: string };
 
-/** What a route answers. */
+/** The answer of a route. */
 export interface RouteAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -20,7 +20,7 @@ export class SessionRequests {
     this.#rates = rates;
   }
 
-  /** Answers through the link; throws what is to be refused. */
+  /** Answers through the link; throws the refusal, if there is one. */
   async answer(head: Head, link: HttpLink): Promise<void> {
     const tooMany = this.#rates.refuse(link.caller);
     if (tooMany) throw tooMany;

@@ -39,7 +39,7 @@ export class Subscriptions {
   readonly #keepAlive: KeepAlive;
   readonly #open = new Set<Subscription>();
   readonly #limit = new CallerLimit('subscriptions');
-  /** What is followed on streams and in sessions. */
+  /** Limits the followed addresses of streams and sessions. */
   readonly followed = new CallerLimit('characters of followed addresses', addressLimits);
 
   constructor(announcer: Announcer, keepAlive: KeepAlive) {
@@ -54,7 +54,7 @@ export class Subscriptions {
       throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
     const filter = await this.#honoured(readFilter(request, audible), link.caller);
     const { id } = request.message;
-    // What was begun ends with it, also where the next step fails.
+    // Every step adds how to undo it, so that all of them are undone even if a later step fails.
     const endings = [this.#takeRoom(link.caller, filter)];
     try {
       dropParams(request.message);
@@ -91,7 +91,7 @@ export class Subscriptions {
     const seen: string[] = [];
     let until = 0;
     for (const uri of wanted) {
-      // How long each takes depends on its length and on what there is.
+      // A look takes longer for long addresses, and with many templates.
       if (performance.now() > until) {
         await new Promise((resolve) => setImmediate(resolve));
         until = performance.now() + LOOK_MS;
@@ -184,7 +184,7 @@ class Subscription implements Listener {
   }
 
   #send(method: string, params: JsonObject = {}): void {
-    // What is cancelled is silent at once, not only when it has been cleaned up.
+    // A cancelled subscription is silent at once, even before it is cleaned up.
     if (this.link.cancellation.reason) return;
     const _meta = { [metaKeys.subscriptionId]: this.#id };
     this.link.notify(encodeNotification(method, { ...params, _meta }, notedLongIntegers(params)));
@@ -219,13 +219,13 @@ function readStrings(value: unknown, name: string): readonly string[] {
   );
 }
 
-/** How many characters of addresses may be followed, in all and for one caller: they are kept for as long as that. */
+/** How many characters of addresses may be followed, in all and for one caller: they are kept in memory meanwhile. */
 export const addressLimits = { total: 67_108_864, perCaller: 1_048_576 };
 
-// What an address takes up beside its characters.
+// The room of an address beside its characters.
 const ROOM_FOR_ONE = 100;
 
-/** How much of that some addresses take up. */
+/** How much room some addresses take up. */
 export function roomFor(addresses: readonly string[]): number {
   return addresses.reduce((sum, { length }) => sum + length + ROOM_FOR_ONE, 0);
 }

@@ -12,7 +12,7 @@ import { ResumableStream } from './stream.ts';
 const MAX_STREAMS = 64;
 const MAX_UNDER_WAY = 1_000;
 
-/** What a handshake established, and what is under way on it; over HTTP it has an id, over stdio it is the process. */
+/** What a handshake agreed on, and the requests under way; over HTTP it has an id, over stdio the process has one. */
 export class Session {
   readonly id: string;
   readonly caller: Caller;
@@ -21,7 +21,7 @@ export class Session {
   /** Whether the handshake is complete, so that unasked notifications may be sent. */
   ready = false;
   logLevel: ClientLogLevel = 'info';
-  /** What the ids of its questions begin with. */
+  /** The beginning of the ids of its questions. */
   askedAs = 'ask';
   /** Called when the session is over. */
   onEnd: () => void = () => {};
@@ -29,7 +29,7 @@ export class Session {
   readonly onHangUp = new Set<() => void>();
   /** The resources its client follows, and how to give back the room they take up. */
   readonly subscriptions = new Map<string, () => void>();
-  /** What is not about one request; the client listens to it with GET. */
+  /** The stream for messages that are not about one request; the client opens it with GET. */
   readonly serverStream: ResumableStream;
   // Requests under way, by id.
   readonly #underWay = new Map<string | number, Cancellation>();
@@ -45,8 +45,7 @@ export class Session {
     this.id = id;
     this.caller = caller;
     this.#events = events;
-    // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin
-    // anew.
+    // Under the session's own name, so that it goes on where an earlier process left off, with new event ids.
     this.serverStream = new ResumableStream(events, { key: id, owner: ownerOf(caller) });
     this.#streams.set(this.serverStream.id, this.serverStream);
   }
@@ -64,7 +63,7 @@ export class Session {
   /** Performs a request while it is kept by its id, under which its client cancels. */
   perform<T>(id: string | number, cancellation: Cancellation, work: () => Awaitable<T>): Awaitable<T> {
     const underWay = this.#underWay;
-    // Found before it ended: nothing would stop what begins on it now.
+    // The session ended after it was found: nothing would stop a request that begins now.
     if (this.#isOver)
       throw new ToolcribError('unknown_session', 'The session has ended; send "initialize" to open another.');
     if (underWay.has(id))
@@ -91,7 +90,7 @@ export class Session {
 
   /** Follows a resource, for which `take` makes room. */
   follow(uri: string, take: () => () => void): void {
-    // A session that has ended meanwhile would never give it back.
+    // An ended session would never give the room back.
     if (!this.#isOver && !this.subscriptions.has(uri)) this.subscriptions.set(uri, take());
   }
 
@@ -105,7 +104,7 @@ export class Session {
   openStream(): ResumableStream {
     const id = ResumableStream.newId();
     const stream = new ResumableStream(this.#events, this.#placeOf(id), id);
-    // Who comes back to it names an event, and gets what the log has.
+    // A client that comes back names its last event, and gets the rest from the log.
     stream.waits = false;
     this.#streams.set(stream.id, stream);
     for (const old of this.#streams.values()) {
@@ -216,7 +215,7 @@ export class Session {
     endEach(endings, (end) => end());
   }
 
-  // The session is part of it, so that the event ids of one are nothing to another.
+  // The session is part of the key, so that event ids of one session mean nothing in another.
   #placeOf(streamId: string): { readonly key: string; readonly owner: string } {
     return { key: `${this.id}/${streamId}`, owner: ownerOf(this.caller) };
   }

@@ -35,7 +35,7 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #live = new Map<string, Live>();
   readonly #shares = new SessionShares(sessionLimits);
-  // Who is being looked for, and whether it ended meanwhile: the memory may answer with what was there before.
+  // Lookups under way, and whether their session ended meanwhile: the memory may still return a deleted session.
   readonly #lookups = new Map<string, Lookup>();
   #sweeping = false;
 
@@ -65,7 +65,7 @@ export class Sessions {
     return session;
   }
 
-  /** The caller's session; one that is foreign, over or never was gives the same answer. */
+  /** The caller's session. A foreign, an ended and an invented id get the same answer. */
   async find(id: string, caller: Caller): Promise<Session> {
     const lookup = this.#lookups.get(id) ?? { waiting: 0, hasEnded: false };
     this.#lookups.set(id, lookup);
@@ -120,9 +120,9 @@ export class Sessions {
     try {
       endEach(
         [
-          // First, because a memory that is slow or fails must hold nothing open.
+          // First, so that nothing stays open if the memory is slow or fails.
           ...gone!.map((session) => () => session.end()),
-          // The streams of those that ended still carry the errors of what was under way.
+          // Streams of ended sessions stay, to carry the errors of their last requests.
           ...others!.map((session) => () => session.dismiss(isGone)),
         ],
         (end) => end(),
@@ -146,7 +146,7 @@ export class Sessions {
     session.revision = revisionOf(record.protocolVersion);
     session.client = record.client as ClientFacts;
     session.ready = true;
-    // An answer to what an earlier process asked must not be taken for one to a question of this one.
+    // So that answers to questions of an earlier process are not taken for answers to ours.
     session.askedAs = `ask-${session.serverStream.id}`;
     this.onRestore(session);
     return session;
@@ -181,7 +181,7 @@ export class Sessions {
     if (this.#live.size > 0) this.#scheduleSweep();
   }
 
-  // One that the memory cannot forget keeps none of the others.
+  // If the memory fails for one session, the others are dropped all the same.
   async #dropWhere(isDue: (live: Live) => boolean): Promise<void> {
     const failures: unknown[] = [];
     for (const [id, live] of this.#live)
@@ -191,11 +191,11 @@ export class Sessions {
 
   async #drop(id: string): Promise<void> {
     const live = this.#live.get(id);
-    // First, so that making room meanwhile does not choose the same session again.
+    // Removed first, so that making room meanwhile does not choose the same session again.
     if (live) this.#shares.remove(live.session);
     this.#endLookups(id);
     await this.#memory.sessions.delete(id);
-    // Again: who began to look meanwhile may have found what was about to go.
+    // Again, for lookups that began meanwhile and may have found the session.
     this.#endLookups(id);
     if (live) this.#shares.remove(live.session);
     this.#live.delete(id);

@@ -38,9 +38,9 @@ export class ResumableStream {
   readonly #onTheirWay: Awaitable<void>[] = [];
   #places = 0;
   #keepsAll = true;
-  /** Whether what is sent while no connection is there waits for one that does not say where it left off. */
+  /** Whether messages sent without a connection wait for a new one that names no last event. */
   waits = true;
-  // What is sent while a client is coming back.
+  // Messages that are sent while a client comes back.
   readonly #comingBack = new Set<StreamEvent[]>();
 
   /**
@@ -71,7 +71,7 @@ export class ResumableStream {
     return this.#sink !== undefined;
   }
 
-  /** Sends to a connection whatever waited for one, and everything from now on. */
+  /** Sends the waiting messages to a connection, and every message from now on. */
   attach(sink: Sink): void {
     this.#sink = sink;
     for (const { id, text } of this.#takeWaiting()) sink.event(text, id);

@@ -115,7 +115,7 @@ function targetVerdict(policy: AccessPolicy, caller: Caller, { target, address }
   return policy.address(ruledAddress(decoded, target), caller);
 }
 
-// Rules name the upstream and its own address, whatever address it is shown under.
+// Rules name the upstream and its own address of a resource, not the one that callers see.
 function ruledAddress(address: string, { uriTemplate, place }: ResourceTemplate): string {
   return place ? `${place.source}.${theirAddress(address, uriTemplate, place.name)}` : address;
 }

@@ -15,7 +15,7 @@ export interface AccessComplaint {
   readonly remedy: string;
 }
 
-/** What is known of the tools that rules are about. */
+/** The tools that rules are checked against. */
 export interface KnownTools {
   readonly tools: readonly Tool[];
   /** Other servers whose tools are served too. */
@@ -29,7 +29,7 @@ export function checkAccess(
   { tools, upstreams = [] }: KnownTools,
 ): AccessComplaint[] {
   return rules.flatMap((rule) => {
-    // What those upstreams offer is not known before they are asked.
+    // The tools of those upstreams are not known yet.
     const isOpen = upstreams.some((upstream) => rule.mayCover(upstream));
     const covered = tools.filter((tool) => rule.covers.tools(governedName(tool)));
     const condition = conditions.get(rule);

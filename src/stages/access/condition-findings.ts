@@ -6,12 +6,12 @@ export interface ConditionProblem {
   readonly remedy: string;
 }
 
-/** What static analysis of a condition finds. */
+/** The findings of a static check of a condition. */
 export interface ConditionSurvey {
   readonly problem: ConditionProblem | undefined;
   /** The arguments it refers to. */
   readonly fields: readonly (readonly FieldStep[])[];
-  /** Those arguments that must be booleans. */
+  /** The arguments that must be booleans. */
   readonly truths: readonly (readonly FieldStep[])[];
   /** The degree of its running time in the size of the arguments: 1 is linear, 2 quadratic, and so on. */
   readonly degree: number;

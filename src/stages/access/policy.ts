@@ -5,7 +5,7 @@ import { governedName, type Tool } from '../../core/tool.ts';
 import type { AccessKind, CompiledRule } from './rules.ts';
 import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
-/** What the rules say about a target by its name alone. */
+/** The decision of the rules about a target, from its name alone. */
 export interface AccessVerdict {
   /** Whether it is listed and can be called; if not, it is unknown to the caller. */
   readonly isListed: boolean;
@@ -73,7 +73,7 @@ function coveringRules(
   return rules.filter((rule) => rule.covers[kind](name));
 }
 
-/** What callers have in common if the same rules apply to them. */
+/** A key that callers share if the same rules apply to them. */
 interface Rights {
   readonly key: string;
   readonly applying: ReadonlySet<CompiledRule>;

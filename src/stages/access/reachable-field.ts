@@ -18,7 +18,7 @@ export function canHaveField(schema: unknown, path: readonly FieldStep[]): boole
   return new FieldSearch(schema, path).canHave(schema, 0);
 }
 
-/** What a schema says about a step: possible, not declared, nothing declared at all, or impossible for the type. */
+/** Whether a schema allows a step: yes, not declared, nothing declared at all, or impossible for the type. */
 type Word = 'yes' | 'undeclared' | 'silent' | 'never';
 
 class FieldSearch {

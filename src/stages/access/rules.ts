@@ -61,12 +61,12 @@ export interface CompiledRule {
   readonly note: string;
   readonly allows: boolean;
   readonly when: string | undefined;
-  /** What is said where the condition refuses a call. */
+  /** The text for calls that the condition refuses. */
   readonly message: string | undefined;
   readonly namesTools: boolean;
   readonly appliesTo: (caller: Caller) => boolean;
   readonly covers: Readonly<Record<AccessKind, (name: string) => boolean>>;
-  /** Whether it could cover some tool of an upstream, whatever tools that has. */
+  /** Whether it could cover a tool of an upstream whose tools are not known. */
   readonly mayCover: (upstream: string) => boolean;
 }
 

@@ -71,11 +71,11 @@ export const approveOptions = z.strictObject({
     .describe('With `person`: how long a person is waited for; without an answer nothing is done.'),
 });
 
-/** What the stage needs to ask a person. */
+/** The parts that the stage needs to ask a person. */
 export interface ApproveParts extends PersonParts, Partial<OperatorParts> {
-  /** Whether what a server says can be believed; of none unless set. */
+  /** Whether a server is trusted; none is unless set. */
   readonly isTrusted?: ((server: string) => boolean) | undefined;
-  /** Who got what others wrote, where that outlives this stage. */
+  /** The callers who lately read texts of others; given if that must outlive this stage. */
   readonly untrustedReads?: UntrustedReads | undefined;
   /** The stages that arguments pass again when a person has changed them: those in front of this one. */
   readonly checks?: readonly Stage[] | undefined;
@@ -127,7 +127,7 @@ function readingRule(
   return { reads, withinMs: afterUntrustedMinutes * 60_000, isTrusted };
 }
 
-// What a caller has read may have told its model to send elsewhere what it knows.
+// A text that a caller has read may have told its model to send its data elsewhere.
 function afterReading(next: Next, asking: Next, { reads, withinMs }: ReadingRule): Next {
   return (call) => (reads.isRecent(call.caller, withinMs) ? asking(call) : next(call));
 }
@@ -188,7 +188,7 @@ function withConsent(next: Next, approver: Approver, checks: readonly Stage[]): 
       return result;
     throw new ToolcribError(
       'invalid_setup',
-      'The approve stage needs the commit stage after it: commit is what uses up an approval before the tool runs.',
+      'The approve stage needs the commit stage after it: commit uses up the approval before the tool runs.',
     );
   };
 }

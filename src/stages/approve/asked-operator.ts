@@ -7,7 +7,7 @@ import { governedName, isDeclaredReadOnly, type Tool } from '../../core/tool.ts'
 import type { Approver, Consent } from './consent.ts';
 import { exactArguments, fingerprintOf } from '../fingerprint.ts';
 
-/** What reaching an operator needs. */
+/** The parts that are needed to ask an operator. */
 export interface OperatorParts {
   readonly approvals: Approvals;
   readonly clock?: Clock | undefined;
@@ -15,7 +15,7 @@ export interface OperatorParts {
   readonly onAsked?: ((approval: Approval) => void) | undefined;
 }
 
-// Nobody can approve what is too long to read.
+// Nobody can approve arguments that are too long to read.
 const MAX_ARGUMENTS = 20_000;
 
 /** Lets a call run once an operator, outside any tool, has approved exactly this call; an approval is for one call. */

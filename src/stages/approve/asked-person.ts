@@ -8,7 +8,7 @@ import type { Decision, DecisionRequest, OnToolCall } from './decision.ts';
 import { exactArguments, fingerprintOf } from '../fingerprint.ts';
 import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
-/** What a person said, in one form. */
+/** The answer of a person, in one form. */
 export type PersonsAnswer =
   | { readonly kind: 'allow' }
   | { readonly kind: 'deny'; readonly reason: string | undefined }
@@ -19,7 +19,7 @@ export interface GrantedMeanwhile {
   readonly grant: string;
 }
 
-/** What there is beside the call that is asked about. */
+/** What a person is shown beside the call itself. */
 export interface Surroundings {
   /** The grant that covers the call by now. */
   readonly granted: () => string | undefined;
@@ -33,7 +33,7 @@ export interface AskingParts {
   readonly waitMs: number;
 }
 
-// What is remembered to show differences, and how many calls may wait for one person.
+// How many calls are remembered to show differences, and how many may wait for one person.
 const MAX_REMEMBERED = 1_000;
 const MAX_WAITING = 100;
 
@@ -49,7 +49,7 @@ export class AskedPerson {
     this.#parts = parts;
   }
 
-  /** Asks about a call in its turn; what was granted meanwhile is not asked for again. */
+  /** Asks about a call in its turn, unless a grant covers it by then. */
   async ask(call: ToolCall, { granted, siblings }: Surroundings): Promise<PersonsAnswer | GrantedMeanwhile> {
     const owner = ownerOf(call.caller);
     const turn = this.#turns.get(owner) ?? { waiting: 0, last: Promise.resolve() };
@@ -82,7 +82,7 @@ export class AskedPerson {
     const late = new Promise<never>((_, reject) => {
       stop = clock.after(waitMs, () => reject(noAnswer(tool, waitMs)));
     });
-    // Asked in a promise, so that what it throws at once is caught here too.
+    // In a promise, so that a synchronous exception is caught here, too.
     const asked = Promise.resolve().then(() => this.#onToolCall(request));
     try {
       return answerOf(await cancellation.race(Promise.race([asked, late])), tool);
@@ -120,7 +120,7 @@ function requestOf(
     tool: tool.name,
     server: tool.place?.source,
     description: tool.description,
-    // Copies: what is agreed to is what is sent, whatever becomes of what was shown.
+    // Copies, so that changes to the shown request do not change the call.
     arguments: copyOf(args),
     exactArguments: fingerprintOf(call) === undefined ? undefined : exactArguments(call),
     hints: tool.annotations ?? {},

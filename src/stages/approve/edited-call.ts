@@ -6,7 +6,7 @@ import { validateInput } from '../../core/essentials/validate.ts';
 import type { Result } from '../../core/result.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 
-/** What a person made of a call. */
+/** A call as a person has changed it. */
 export interface Edited {
   readonly arguments: ToolCall['arguments'];
   /** The stages that the arguments pass before the call continues. */
@@ -20,7 +20,7 @@ export const usualChecks: readonly Stage[] = [
   permit({ msFor: () => 30_000, deadlines: new Deadlines(systemClock) }),
 ];
 
-/** Runs a call with other arguments: what was checked before were those of the model. */
+/** Runs a call with other arguments. They are checked again, because those of the model were checked before. */
 export async function runEdited(call: ToolCall, { arguments: args, checks, next }: Edited): Promise<Result> {
   const { tool, record } = call;
   let shown = '';

@@ -22,7 +22,7 @@ export interface Grant {
   readonly expiresAt: number;
 }
 
-/** What a grant is given for. */
+/** The calls that a grant covers. */
 export interface GrantRequest {
   readonly owner: string;
   readonly scope: GrantScope;
@@ -77,7 +77,7 @@ export class Grants {
     return shown(kept);
   }
 
-  /** The grant that covers a call; a definition that is no longer what was agreed to ends its part of a grant. */
+  /** The grant that covers a call; for a tool whose definition has changed the grant ends. */
   find(owner: string, subject: Subject): Grant | undefined {
     const { tool } = subject;
     this.#forgetExpired();
@@ -101,7 +101,7 @@ export class Grants {
     return this.#kept.delete(id);
   }
 
-  /** Ends what was granted for tools that are defined differently now. */
+  /** Ends the grants for tools whose definitions have changed. */
   review(tools: readonly Tool[]): void {
     for (const [id, { definitions }] of this.#kept) {
       for (const tool of tools) {

@@ -10,7 +10,7 @@ import type { Approver, Consent } from './consent.ts';
 import type { OnToolCall } from './decision.ts';
 import { Grants } from './grants.ts';
 
-/** What reaching a person at hand needs. */
+/** The parts that are needed to ask a person at hand. */
 export interface PersonParts {
   /** Asks the person; without it, calls that need a person are refused. */
   readonly onToolCall?: OnToolCall | undefined;
@@ -64,7 +64,7 @@ export class PersonAtHand implements Approver {
   }
 
   goesOn(call: ToolCall, by: string): void {
-    // What was granted is looked up again: it may have been revoked.
+    // The grant is looked up again, because it may have been revoked.
     if (by === PERSON) this.#begun.add(call);
   }
 }

@@ -5,14 +5,14 @@ import { BoundedMap } from '../../core/memory/bounded-map.ts';
 import type { Next } from '../../core/stage.ts';
 import { declaredOpenWorld, type Tool } from '../../core/tool.ts';
 
-// As many callers are remembered; of the tenant with most, the one that read longest ago goes first.
+// So many callers are remembered. Beyond that, the tenant with most forgets the one that read longest ago.
 const LIMITS = {
   caller: { rows: 1, bytes: 1 },
   tenant: { rows: 20_000, bytes: Infinity },
   total: { rows: 200_000, bytes: Infinity },
 };
 
-/** Which callers have lately got something that was written by others: it may have told their models what to do. */
+/** The callers who lately read texts written by others, which may have told their models what to do. */
 export class UntrustedReads {
   readonly #clock: Clock;
   readonly #readAt = new BoundedMap<number>(LIMITS);
@@ -35,19 +35,19 @@ export class UntrustedReads {
   }
 }
 
-/** Which servers are not trusted, and who reads what they say. */
+/** Which servers are not trusted, and the callers who read their texts. */
 export interface ReadingRule {
   readonly reads: UntrustedReads;
   readonly withinMs: number;
   readonly isTrusted: (server: string) => boolean;
 }
 
-/** Whether calls of a tool may carry what a caller knows to somewhere else. */
+/** Whether calls of a tool may send data of a caller elsewhere. */
 export function mayReachOutside(tool: Tool): boolean {
   return declaredOpenWorld(tool) !== false;
 }
 
-/** Whether others write the results of a tool: a server that is not trusted, or whatever the tool reaches. */
+/** Whether results of a tool are written by others: by a server that is not trusted, or outside of its system. */
 export function bringsForeignWords(tool: Tool, rule: ReadingRule): boolean {
   return isForeign(tool.place, rule) || declaredOpenWorld(tool) === true;
 }

@@ -20,7 +20,7 @@ export interface AskingRules {
 
 const ORDER: readonly Verdict[] = ['run', 'ask', 'refuse'];
 
-/** What these rules make of the calls of a tool: the strictest of them counts. */
+/** What happens to the calls of a tool under these rules: the strictest counts. */
 export function whichCalls({ when, tools, safety }: AskingRules): (tool: Tool) => Verdict {
   const fits = tools.map(compileGlob);
   return (tool) => {
@@ -31,7 +31,7 @@ export function whichCalls({ when, tools, safety }: AskingRules): (tool: Tool) =
   };
 }
 
-/** What happens to the calls of a tool where all these modes hold: the strictest counts. */
+/** What happens to the calls of a tool under all these modes: the strictest counts. */
 export function verdictOn(tool: Tool, modes: readonly SafetyMode[]): Verdict {
   const isProven = isDeclaredReadOnly(tool);
   return strictest(modes.map((mode) => verdictOf(mode, isProven)));

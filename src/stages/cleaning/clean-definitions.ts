@@ -39,7 +39,7 @@ const SAID = [
   'icons',
   '_meta',
   'extraFields',
-  // Digits that a number has lost may be those of a secret.
+  // A long integer has digits that its number lacks: they may be those of a secret.
   'longIntegers',
 ] as const satisfies readonly (keyof Tool)[];
 
@@ -50,7 +50,7 @@ function cleanTool(tool: Tool, cleaner: Cleaner): Tool {
   return clean === said ? tool : changeTool(tool, clean);
 }
 
-/** The same for a resource, a template or a prompt; `undefined` where what it is asked for by cannot be shown. */
+/** The same for a resource, a template or a prompt; `undefined` if its name or address would change. */
 export function cleanReadable<T extends Readable>(item: T, cleaner: Cleaner): T | undefined {
   const address = 'arguments' in item ? item.name : 'uri' in item ? item.uri : item.uriTemplate;
   if (cleaner.name(address) !== address) return undefined;
@@ -61,7 +61,7 @@ export function cleanReadable<T extends Readable>(item: T, cleaner: Cleaner): T 
   return Object.fromEntries(fields) as T;
 }
 
-// What is used and not shown.
+// Members that are used and not shown.
 const KEPT = new Set(['uri', 'uriTemplate', 'template', 'complete', 'place']);
 
 function cleanArguments(all: object, cleaner: Cleaner): object {

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 import type { Clean } from '../../core/call.ts';
 import type { Cleaner } from './cleaner.ts';
 
-/** Cleans what a call says before its result: progress and log entries. */
+/** Cleans the messages of a call before its result: progress and log entries. */
 export function createClean(cleaner: Cleaner): Clean {
   const clean = <T>(said: T): T => {
     cleaner.bytes = 0;

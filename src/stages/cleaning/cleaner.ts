@@ -190,7 +190,7 @@ export class Cleaner {
     return clean;
   }
 
-  // The JSON form is what counts, such as the text of a date.
+  // Values are taken in their JSON form, such as a date as text.
   #written(value: Writable, key: string): unknown {
     const written = value.toJSON(key);
     const clean = this.#value(written, key);

@@ -3,7 +3,7 @@ import { cleanText } from '../../observe/clean-text.ts';
 /** As much as the mark of a cut text may take. */
 export const MARK_BYTES = 80;
 
-/** What stands in the place of what was cut off. */
+/** The text in place of a cut-off end. */
 export function markOf(shown: number, all: number): string {
   return `\n[cut here: ${shown.toLocaleString('en-US')} of ${all.toLocaleString('en-US')} bytes shown]`;
 }

@@ -18,7 +18,7 @@ export class LargeResults {
     this.#bytesInTurn += bytes;
   }
 
-  /** What a result must wait for before it is cleaned; `undefined` while there is little to do. */
+  /** Resolves when a result may be cleaned; `undefined` if it may be at once. */
   turnFor(result: Result, { tenant }: Caller): Promise<void> | undefined {
     if (this.#bytesInTurn < SHARE_BYTES && !this.#turns.isUnderWay) return undefined;
     return isLarge(result) ? this.#turns.next(tenant.id) : undefined;

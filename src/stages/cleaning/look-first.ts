@@ -4,7 +4,7 @@ import type { Secrets } from '../../observe/secrets.ts';
 // How much longer than its JSON a result may be counted: a number of few characters may be written with many.
 const MAX_GROWTH = 6;
 
-/** What cleaning would do, as far as the look at the bytes has to know it. */
+/** The settings of cleaning that the look at the bytes needs. */
 export interface LookOptions {
   readonly maxBytes: number;
   readonly secrets: Secrets | undefined;

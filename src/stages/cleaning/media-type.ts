@@ -30,8 +30,8 @@ export interface Media {
 }
 
 /**
- * What a picture or a sound is, as far as its first bytes contradict what is said of it; otherwise what is said. What
- * is neither, or a page, gets the type of which nobody expects anything.
+ * The media type of a picture or a sound: the declared one, unless the first bytes contradict it. Data that is neither,
+ * such as a page, gets the type of unknown bytes.
  */
 export function typeOfMedia({ type, mimeType, data }: Media): string {
   const said = String(mimeType);
@@ -51,7 +51,7 @@ export function isMedia({ type, mimeType }: Media): boolean {
   return (type === 'image' || type === 'audio') && typeof mimeType === 'string';
 }
 
-/** Whether a block is surely no picture or sound that says what it is not; its data may not be known. */
+/** Whether a block surely has no wrong media type; its data may not be known. */
 export function isSurelyLabelled(block: Media): boolean {
   if (!isMedia(block)) return true;
   return typeof block.data === 'string' && block.data !== '' && typeOfMedia(block) === block.mimeType;

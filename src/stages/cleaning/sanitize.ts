@@ -134,7 +134,7 @@ class Answers {
     }
   }
 
-  // Digits that a number has lost may be those of a secret.
+  // A long integer has digits that its number lacks: they may be those of a secret.
   #withCleanDigits(result: Done | Failed): Done | Failed {
     const longs = result.relayed?.longIntegers;
     const longIntegers = this.#cleaner.data(longs);
@@ -308,7 +308,7 @@ class Answers {
   }
 }
 
-/** The size of what can be cut, and of everything else. */
+/** The size of the texts that can be cut, and of everything else. */
 interface Counted {
   readonly textBytes: number;
   readonly fixed: number;

@@ -11,7 +11,7 @@ interface Known {
   readonly verdict: Verdict;
 }
 
-/** Lets through what is pinned, of one kind of thing. */
+/** Lets through the pinned entries of one kind. */
 export class Admission<T extends object> {
   readonly #book: PinBook;
   readonly #ruleOf: RuleOf;
@@ -25,7 +25,7 @@ export class Admission<T extends object> {
     this.#definedOf = definedOf;
   }
 
-  /** What may be used of a list: the same array for the same list until pins change. */
+  /** The entries of a list that may be used: the same array for the same list until pins change. */
   admit(all: readonly T[]): Awaitable<readonly T[]> {
     const known = this.#lists.get(all);
     if (known?.epoch === this.#book.epoch) return known.shown;
@@ -39,7 +39,7 @@ export class Admission<T extends object> {
     if (known?.epoch === this.#book.epoch) return known.verdict === 'admitted' ? item : undefined;
     const judged = (): Awaitable<T | undefined> =>
       andThen(this.#judge(item), (verdict) => (verdict === 'admitted' ? item : undefined));
-    // The first lookup pins the whole listing: what is not in it is new later.
+    // The first lookup pins the whole listing, so that later entries count as new.
     return this.#isNew(item)
       ? andThen(
           andThen(listed(), (all) => this.admit(all)),

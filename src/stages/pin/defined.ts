@@ -6,17 +6,17 @@ import { skillsOf, type PinPlace } from '../../store/pin.ts';
 
 /** Something of another server whose definition is pinned: a tool or a skill. */
 export interface Defined {
-  /** What verdicts are remembered with. */
+  /** The object by which verdicts are remembered. */
   readonly item: object;
   /** The name of its server. */
   readonly server: string;
-  /** What the operator may call it. */
+  /** The names by which the operator may name it. */
   readonly names: readonly string[];
   readonly place: PinPlace;
   readonly definition: () => string;
 }
 
-/** A tool as its server has it: what the operator calls it, or says about it, is no part of that. */
+/** A tool as its server defines it, without the name and the description that the operator gives it. */
 export function definedTool(tool: Tool): Defined | undefined {
   if (!tool.place) return undefined;
   const { source: server, name } = tool.place;

@@ -6,9 +6,9 @@ import { readJson } from '../../base/parse-json.ts';
 export interface Difference {
   /** Such as `inputSchema.properties.city.default`. */
   readonly path: string;
-  /** What was there, as JSON. */
+  /** The old value, as JSON. */
   readonly before?: string;
-  /** What is there now, as JSON. */
+  /** The new value, as JSON. */
   readonly after?: string;
 }
 

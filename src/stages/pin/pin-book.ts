@@ -17,7 +17,7 @@ import {
 import type { Defined } from './defined.ts';
 import { scanDefinition } from './scan.ts';
 
-/** What a book is made of. */
+/** The parts that a pin book needs. */
 export interface PinBookParts {
   readonly pins: Pins;
   readonly log: Log;
@@ -104,7 +104,7 @@ export class PinBook {
     }
   }
 
-  // What is too much is held, like anything else that comes after the first listing.
+  // Entries beyond the limit are held, like all that come after the first listing.
   #fitting(lister: PinLister, listing: readonly ListedDefinition[]): readonly ListedDefinition[] {
     let room = MAX_LISTING_BYTES;
     return listing.filter(({ tool, ...seen }, at) => {
@@ -114,7 +114,7 @@ export class PinBook {
     });
   }
 
-  /** Whether a definition is the pinned one; what is new is pinned or held as the mode says. */
+  /** Whether a definition is the pinned one; a new one is pinned or held, depending on the mode. */
   judge(defined: Defined, rule: PinRule): Awaitable<Verdict> {
     if (!this.#isLoaded) return this.#judgeLater(defined, rule);
     const { item, place } = defined;
@@ -126,7 +126,7 @@ export class PinBook {
     if (this.#isTooMuch(place, seen)) return 'held';
     if (pin?.pinned !== undefined || rule.mode === 'approve') return this.#hold(place, seen, rule);
     if (rule.isNamed) return this.#pinFirst(place, seen);
-    // What comes after the first listing is new; without a first listing nothing can be said.
+    // New is what comes after the first listing; before it, nothing can be decided.
     return this.isKnown(place) ? this.#hold(place, seen, rule) : 'unknown';
   }
 
@@ -181,7 +181,7 @@ export class PinBook {
     }
   }
 
-  // What an operator approved as one account sees it is the same thing as another one sees it.
+  // An approval for one account counts for other accounts with the same definition.
   async #isApproved(place: PinPlace, { digest }: SeenDefinition): Promise<boolean> {
     if (place.account === '') return false;
     const pin = await this.#parts.pins.pinApproved(place, digest);
@@ -256,9 +256,9 @@ export class PinBook {
     for (const pin of changed) {
       const known = this.#find(pin);
       const isDismissed = known?.held !== undefined && pin.held === undefined;
-      // No verdict was reached about what was not known.
+      // There are no verdicts yet for unknown definitions.
       const isDecided = known !== undefined && (known.pinned !== pin.pinned || isDismissed);
-      // Somebody looked at it, so what comes next is worth a look at once.
+      // Somebody has decided, so the next change is reported at once.
       if (isDecided) this.#quietUntil.delete(keyOf(pin));
       isOther ||= isDecided;
       this.#set(pin);
@@ -289,7 +289,7 @@ export class PinBook {
     if (pin.pinned !== undefined) this.#known.add(lister);
   }
 
-  // What is pinned without an account counts for an account that has no pin of its own.
+  // A pin without an account counts for each account without a pin of its own.
   #find(place: PinPlace): PinDigests | undefined {
     const own = this.#pins.get(keyOf(place));
     if (own || place.account === '') return own;

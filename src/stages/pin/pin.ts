@@ -24,7 +24,7 @@ export const pinOptions = z.strictObject({
 
 /** What the stage needs. */
 export interface PinParts {
-  /** What is known about definitions; it survives a reload. */
+  /** The pins; they survive a reload. */
   readonly book: PinBook;
   /** The modes of servers that have one of their own, by their names. */
   readonly modes?: Readonly<Record<string, PinMode | undefined>>;
@@ -80,7 +80,7 @@ function pinnedSource(source: ToolSource, book: PinBook, ruleOf: RuleOf): ToolSo
   };
 }
 
-// Listeners look at the list themselves, so the names of what was approved are not needed.
+// Listeners fetch the list themselves, so they need no names.
 const APPROVED: readonly Change[] = [
   { kind: 'tools', added: [], removed: [], modified: [] },
   { kind: 'resources' },

@@ -61,7 +61,7 @@ function withoutHeld(
   return shown;
 }
 
-// A file of a skill that may be used is the one that was approved, whatever other skill has it too.
+// A file of an approved skill may be used, also if a skill that is held has it, too.
 function isHeld(uri: string, { all, shown }: Skills): boolean {
   const has = (skill: ServedSkill): boolean =>
     skill.isDynamic ? isFileBelow(skillRoot(skill), uri) : skill.files.some((file) => file.uri === uri);

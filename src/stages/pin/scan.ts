@@ -3,7 +3,7 @@ import { parseJson } from '../../base/parse-json.ts';
 import { cleanText } from '../../observe/clean-text.ts';
 import { phraseIn, plainWordsOf } from './phrases.ts';
 
-/** What deserves a look in a definition. */
+/** A suspicious part of a definition. */
 export type ScanKind =
   | 'invisible text'
   | 'mixed letters'

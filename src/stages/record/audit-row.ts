@@ -18,10 +18,10 @@ const MAX_NAME = 200;
 // Names and arguments may be as long as a message; secrets are redacted this far, many times what is shown.
 const MAX_SEARCHED = 65_536;
 
-/** What is recorded of the arguments of a call. */
+/** How the arguments of a call are recorded. */
 export type ArgumentsShown = 'hashed' | 'preview' | 'none';
 
-/** What rows are made with. */
+/** The parts that rows are made from. */
 export interface RowOptions {
   readonly clock: Clock;
   readonly show: ArgumentsShown;
@@ -68,7 +68,7 @@ export class RowWriter {
     return `${this.#head('intent', call, said)},"decision":"allowed"${ruleOf(call)}${this.#policy}}`;
   }
 
-  /** What a row says about the arguments of a call. */
+  /** The part of a row about the arguments of a call. */
   said(call: Call): string {
     const { show, digestKey, redact } = this.#options;
     if (show === 'none' || call.kind === 'resource') return '';

@@ -42,7 +42,7 @@ export const auditOptions = z.strictObject({
     .describe('How often a checkpoint is signed; rows newer than the last one could be removed unnoticed.'),
 });
 
-/** What the record is written with. */
+/** The parts that the record needs. */
 export interface AuditParts {
   readonly journal: Journal;
   /** Part of the digest of arguments. */
@@ -100,7 +100,7 @@ class Recorder {
     this.#clock = clock;
     this.#rows = new RowWriter({ clock, show, digestKey, policyVersion, redact });
     this.#counts = new RefusalCounts(clock, (chain, body) => {
-      // Nobody waits for counts, so a failure is ignored.
+      // Counts are not awaited, so a failure is ignored.
       journal.append({ chain, body }).catch(() => {});
     });
   }
@@ -132,7 +132,7 @@ class Recorder {
     };
   }
 
-  /** What is recorded of the arguments of a call. */
+  /** The recorded form of the arguments of a call. */
   said(call: Call): string {
     return this.#rows.said(call);
   }
@@ -175,7 +175,7 @@ class Recorder {
     this.#isClosed = true;
     for (const begun of this.#open.all()) {
       const body = this.#rows.ending(begun.call, this.#ending(begun, 'cancelled'));
-      // Nobody is left to tell; a failing record is already in the log.
+      // The answer is gone; the failing record is in the log already.
       this.#journal.append({ chain: chainOf(begun.call.caller), body }).catch(() => {});
       this.#open.remove(begun.place, begun);
     }

@@ -6,7 +6,7 @@ import type { Committed, Journal } from '../../store/store.ts';
 import { goneMeanwhile } from '../approve/asked-operator.ts';
 import { chainOf, RowWriter, type ArgumentsShown } from './audit-row.ts';
 
-/** What an intent is written with: the same as the record it belongs to. */
+/** The parts that an intent needs: those of the record it belongs to. */
 export interface CommitParts {
   readonly journal: Journal;
   readonly digestKey: string;

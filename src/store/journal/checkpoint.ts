@@ -12,7 +12,7 @@ import { parseJson } from '../../base/parse-json.ts';
 import type { ChainHead } from './chain.ts';
 import type { Entry } from '../store.ts';
 
-/** A signed statement of where every chain stands. A copy outside the database proves what the database held. */
+/** A signed list of the heads of all chains. A copy outside the database proves which rows the database had. */
 export interface Checkpoint {
   readonly n: number;
   readonly at: string;

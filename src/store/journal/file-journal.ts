@@ -67,7 +67,7 @@ class LinesOfFile implements FileJournal {
         await this.#handle.datasync();
         for (const { resolve } of group) resolve();
       } catch (error) {
-        // What is on the disk is unknown now, so no more calls may run.
+        // The content of the file is unknown now, so no more calls may run.
         this.#isReady = false;
         for (const { reject } of group) reject(recordUnavailable(String(error)));
       }

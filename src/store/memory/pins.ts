@@ -53,7 +53,7 @@ export class InMemoryPins implements Pins {
     return this.#put(place, { pinned: { ...seen, by: undefined }, held });
   }
 
-  // Older approvals do not count: a server could go back to what was replaced since.
+  // Older approvals do not count: a server could go back to a definition that was replaced since.
   async pinApproved(place: PinPlace, digest: string): Promise<Pin | undefined> {
     const own = this.#find(place)?.pinned;
     if (own?.digest === digest) return undefined;
@@ -106,7 +106,7 @@ export class InMemoryPins implements Pins {
     return this.#all().filter((pin) => pin.server === server && pin.tool === tool);
   }
 
-  // What is pinned without an account is where the pin of an account begins.
+  // The pin of an account begins with the pin without an account.
   #find(place: PinPlace): Pin | undefined {
     const shared = this.#pins.get(keyOf({ ...place, account: '' }));
     return this.#pins.get(keyOf(place)) ?? (shared && { ...shared, ...place, held: undefined });

@@ -21,7 +21,7 @@ interface Gathered {
   readonly resolve: (value: Promise<void>) => void;
 }
 
-/** Stores what a stream sends in one turn with one operation: one for each event costs many times as much. */
+/** Stores the events of one stream and turn with one operation: one for each event costs many times as much. */
 export class GatheredEvents {
   readonly #askApart: WorkerRequests['askApart'];
   readonly #gathered = new Map<string, Gathered>();
@@ -45,7 +45,7 @@ export class GatheredEvents {
     return gathered.done;
   }
 
-  /** Hands on what was gathered of a stream, before something else is done with it. */
+  /** Stores the gathered events of a stream, before another operation on it. */
   flush(stream: string): void {
     const gathered = this.#gathered.get(stream);
     if (gathered) this.#send(gathered);
@@ -56,7 +56,7 @@ export class GatheredEvents {
     const done = new Promise<void>((settle) => (resolve = settle));
     const gathered = { stream, owner, events: [], bytes: 0, done, resolve };
     this.#gathered.set(stream, gathered);
-    // After whatever the turn still does, and before the store can be closed.
+    // At the end of the turn, and before the store can be closed.
     process.nextTick(() => this.#send(gathered));
     return gathered;
   }

@@ -112,7 +112,7 @@ export class JournalWriter {
     this.#group = undefined;
   }
 
-  /** Signs where every chain stands and stores it, in the database and in the copies. */
+  /** Signs the head of every chain, and stores that in the database and in the copies. */
   checkpoint(): void {
     this.#turnsToSkip = this.#turnsTaken();
     if (this.#grown.length === 0) {

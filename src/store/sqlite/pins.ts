@@ -58,7 +58,7 @@ function find(db: SqliteDatabase, { server, account, tool }: PinPlace): Pin {
   return toPin(db.get<Row>(`select * from pins where ${where}`, server, account, tool)!);
 }
 
-// What is pinned without an account is where the pin of an account begins.
+// The pin of an account begins with the pin without an account.
 function inherit(db: SqliteDatabase, { server, account, tool }: PinPlace): void {
   db.run(
     `insert into pins (server, account, tool, digest, definition, at, pinned_by, revision)
@@ -110,7 +110,7 @@ function firstPins(db: SqliteDatabase) {
 
 function heldPins(db: SqliteDatabase) {
   return {
-    // Older approvals do not count: a server could go back to what was replaced since.
+    // Older approvals do not count: a server could go back to a definition that was replaced since.
     pinApproved(place: PinPlace, digest: string): Pin | undefined {
       const { server, account, tool } = place;
       inherit(db, place);

@@ -136,7 +136,7 @@ async function pinTable({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('pins_revision').on('pins').column('revision').execute();
 }
 
-// What was pinned for a server counts for each account until that has pins of its own.
+// Pins for a server count for each account until that has pins of its own.
 async function pinsByAccount(db: Kysely<unknown>): Promise<void> {
   const { sql } = await import('kysely');
   const columns = `digest, definition, at, pinned_by, held_digest, held_definition, held_at, revision`;

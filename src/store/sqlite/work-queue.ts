@@ -21,7 +21,7 @@ export interface Waiting {
   readonly intent?: Entry | undefined;
 }
 
-/** What is sent to the thread as one transaction, and who waits for it. */
+/** The work of one transaction, as it is sent to the thread, and those who wait for it. */
 export interface Parcel {
   /** One line per row. */
   text: string;

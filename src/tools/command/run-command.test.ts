@@ -376,7 +376,7 @@ describe('each tenant has a folder of its own', () => {
     for (const id of ['.', '..', '../north', 'north/../north', '', 'north\0', '.north', 'con', 'north.'])
       await expect(run('where', [], tenant(id))).rejects.toMatchObject({
         code: 'refused',
-        message: 'The id of your tenant is no name for a folder; ask the operator for another one.',
+        message: 'The id of your tenant cannot be the name of a folder; ask the operator for another one.',
       });
   });
 });

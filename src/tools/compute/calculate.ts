@@ -3,7 +3,7 @@ import { defineTool, type Tool } from '../../core/tool.ts';
 import { evaluate, ExpressionError } from './expression.ts';
 import { MAX_DIGITS, NumberTooLarge, toDecimal } from './rational.ts';
 
-/** What a call of `calculate` says. */
+/** The arguments of `calculate`. */
 export type CalculateArguments = { readonly expression: string; readonly digits: number };
 
 /** The `calculate` tool: arithmetic with exact decimals, by a reader of its own that runs nothing. */

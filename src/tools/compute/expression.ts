@@ -157,7 +157,7 @@ function divide(a: Rational, b: Rational): Rational {
   return rational(a.over * b.under, a.under * b.over, a.isExact && b.isExact);
 }
 
-// The sign is that of what is divided, as in most languages.
+// The sign is that of the dividend, as in most languages.
 function remainder(a: Rational, b: Rational): Rational {
   const quotient = divide(a, b);
   const whole = rational(quotient.over / quotient.under, 1n, quotient.isExact);

@@ -6,7 +6,7 @@ export interface Rational {
   readonly isExact: boolean;
 }
 
-/** Ends a computation whose numbers grow beyond what is worked with. */
+/** Ends a computation whose numbers grow beyond the limit. */
 export class NumberTooLarge extends Error {
   override readonly name = 'NumberTooLarge';
 }

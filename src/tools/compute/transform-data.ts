@@ -17,7 +17,7 @@ export interface TransformDataParts {
   readonly worker?: URL;
 }
 
-/** What a call of `transform_data` says. */
+/** The arguments of `transform_data`. */
 export type TransformDataArguments = {
   readonly data: string;
   readonly from: Format;
@@ -66,7 +66,7 @@ async function runInThread(
   { timeoutMs, signal }: Patience,
 ): Promise<TransformReply> {
   signal.throwIfAborted();
-  // Nothing of this process's environment is handed on, and what it writes goes nowhere.
+  // It gets nothing of the environment of this process, and its output is dropped.
   const worker = new Worker(entry, {
     workerData: request,
     env: {},

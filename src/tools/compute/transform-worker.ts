@@ -42,7 +42,7 @@ function transform({ data, from, query, to, maxBytes }: TransformRequest): Trans
   return { text };
 }
 
-// The library looks names up in what objects inherit, too; without that there is only the data.
+// The library also finds inherited members of objects; without these there is only the data.
 function forgetPrototypes(value: unknown): void {
   const waiting = [value];
   while (waiting.length > 0) {

@@ -148,7 +148,7 @@ function countOf(parameters: number): string {
   return `${parameters} parameter${parameters === 1 ? '' : 's'}`;
 }
 
-// The word is the caller's own; without it a model could only guess what to change.
+// The word is from the caller's own query; without it a model could only guess its mistake.
 function located(error: unknown, wordIn: (data: ToolcribError['data']) => string | undefined): unknown {
   const word = troubleOf(error) && wordIn((error as ToolcribError).data);
   if (word === undefined) return error;

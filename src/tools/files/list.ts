@@ -55,7 +55,7 @@ function smallest(names: readonly string[], count: number): string[] {
   return names.toSorted().slice(0, count);
 }
 
-/** What is shown of an entry; nothing of one that disappeared. Never fails, so no lookup outlives its folder. */
+/** An entry as it is shown; nothing if it disappeared. Never fails, so no lookup outlives its folder. */
 export async function describe(folder: HeldEntry, name: string): Promise<Item | undefined> {
   const stats = await lstat(`${folder.path}/${name}`).catch(() => undefined);
   if (!stats?.isFile() && !stats?.isDirectory()) return undefined;

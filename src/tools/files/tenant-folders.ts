@@ -40,7 +40,7 @@ export function createTenantFolders({ option, path, folder }: TenantFolderOption
     if (!isTenantFolder(tenant))
       throw new ToolcribError(
         'refused',
-        'The id of your tenant is no name for a folder; ask the operator for another one.',
+        'The id of your tenant cannot be the name of a folder; ask the operator for another one.',
       );
     return { base, names: [tenant, ...below] };
   };

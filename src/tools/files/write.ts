@@ -54,7 +54,7 @@ interface Filling {
 }
 
 async function fill(path: string, { bytes, before }: Filling, signal: AbortSignal): Promise<void> {
-  // Nobody who could not read the old file may read the new one in the meantime.
+  // Meanwhile, nobody may read the new file who could not read the old one.
   const handle = await open(path, NEW_FILE, before ? 0o600 : 0o644);
   try {
     if (before) await likeBefore(handle, before);

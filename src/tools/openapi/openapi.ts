@@ -45,7 +45,7 @@ export function toolsFromOpenApi(
   return importOpenApi(document, options, parts).tools;
 }
 
-/** The same, with what had to be left out. */
+/** The same, with the list of what had to be left out. */
 export function importOpenApi(
   document: object,
   options: z.input<typeof openApiOptions> = {},

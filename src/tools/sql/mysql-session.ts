@@ -14,7 +14,7 @@ const SLACK_BYTES = 1024 * 1024;
 export interface MysqlSessionParts {
   /** Connects beside the pool, which may be full. */
   connect(): Connection;
-  /** Hears of a statement that could not be ended. */
+  /** Told of a statement that could not be ended. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -141,7 +141,7 @@ export class MysqlSession {
     });
   }
 
-  // A single value can be a gigabyte: what arrives is counted before anything is made of it.
+  // A single value can be a gigabyte: bytes are counted as they arrive, before values are made of them.
   #watch(maxBytes: number): () => void {
     const { stream } = this.#connection as unknown as { stream: Socket };
     let received = 0;

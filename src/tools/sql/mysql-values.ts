@@ -5,7 +5,7 @@ export interface MysqlField {
   readonly name: string;
   /** The number of its type in the protocol. */
   readonly columnType?: number | undefined;
-  /** What MariaDB keeps as text but knows to be something else. */
+  /** The type of a value that MariaDB keeps as text, such as JSON. */
   readonly extendedFormat?: string | undefined;
 }
 

@@ -19,7 +19,7 @@ import { MysqlSession, type MysqlSessionParts } from './mysql-session.ts';
 export interface MysqlOptions {
   /** Most connections at a time; 4 unless set. */
   readonly maxConnections?: number;
-  /** Hears of a statement that could not be ended at the server. */
+  /** Told of a statement that could not be ended at the server. */
   readonly onFailure?: (error: unknown) => void;
 }
 
