@@ -73,6 +73,28 @@ test('a few problems of items that are replaced are all reported', async () => {
   expect(paths).toEqual(many(20, (at) => `list,${at * 100}`));
 });
 
+test('others have their turns while many parts of a value are replaced', async () => {
+  let turn = 0;
+  const turns = new Set<number>();
+  const next = (): void => {
+    turn++;
+    ticking = setImmediate(next);
+  };
+  let ticking = setImmediate(next);
+  const slow = type('string').pipe((text) => {
+    for (const until = performance.now() + 0.1; performance.now() < until;);
+    turns.add(turn);
+    return Number(text);
+  });
+  const schema = type({ list: slow.array() });
+  const value = { list: many(2_000, String) };
+  const outcome = await parserOfLarge(schema)(value);
+  clearImmediate(ticking);
+  expect(outcome).toEqual({ value: { list: many(2_000, Number) } });
+  expect(value.list[7]).toBe('7');
+  expect(turns.size).toBeGreaterThan(5);
+});
+
 test('a function of the author that throws fails the whole check', async () => {
   const schema = type({
     list: type('string')

@@ -1,5 +1,5 @@
 import { isObject } from '../base/json.ts';
-import { endingParser } from './first-problems.ts';
+import { endingParser, type CheckInSlices } from './first-problems.ts';
 import { MAX_ISSUES } from './parts.ts';
 import { isLarge, offsetOf, piecesOf, type Piece } from './pieces.ts';
 import type { Issue, Outcome, Parse, SelfDescribing } from './schema.ts';
@@ -24,11 +24,12 @@ export function searchingParser(schema: QuickSchema, parse: Parse): Parse {
   const parseWhole = endingParser(schema, parse);
   return (value) => {
     if (!isLarge(value)) return parse(value);
-    // The quick check does not see what fails only once it is replaced. That may depend on all of the value.
-    if (schema.allows(value)) return schema.in === schema ? parse(value) : parseWhole(value);
     const slices = beginSlices({ async: false });
+    // The quick check does not see what fails only once it is replaced. That may depend on all of the value.
+    if (schema.allows(value))
+      return schema.in === schema ? parse(value) : runSlices<Outcome>(parseWhole(value, slices), slices);
     const search: Search = { value, parse, schema, slices, issues: [], tookMs: 0, isUnclear: false };
-    return runSlices(outcomeOf(search, parseWhole), slices);
+    return runSlices<Outcome>(outcomeOf(search, parseWhole), slices);
   };
 }
 
@@ -43,13 +44,13 @@ interface Search {
   isUnclear: boolean;
 }
 
-function* outcomeOf(search: Search, parseWhole: Parse): Steps<Outcome | Promise<Outcome>> {
+function* outcomeOf(search: Search, parseWhole: CheckInSlices): Steps<Outcome | Promise<Outcome>> {
   yield* searchIn(search, search.value);
-  const { value, issues, tookMs, isUnclear } = search;
+  const { value, slices, issues, tookMs, isUnclear } = search;
   if (issues.length > 0) return { issues: issues.slice(0, MAX_ISSUES) };
   if (isUnclear || tookMs > MAX_SEARCH_MS) return { issues: [{ message: TOO_LARGE }] };
   if (tookMs > SHORT_MS) yield undefined;
-  return parseWhole(value);
+  return yield* parseWhole(value, slices);
 }
 
 function* searchIn(search: Search, whole: unknown): Steps<void> {

@@ -7,6 +7,9 @@ export const openLimits = { total: 10_000, perCaller: 100 };
 /** How many bytes of messages may be under way, in all and for one caller; messages in one piece are not counted. */
 export const bodyLimits = { total: 1_073_741_824, perCaller: 67_108_864 };
 
+/** How many messages posted beside streams may be under way: each is accepted before it is read. */
+export const postedLimits = { total: 10_000, perCaller: 1_000 };
+
 /**
  * How many questions may wait for their answers; a call with a large message counts several times, because it is kept
  * meanwhile.

@@ -19,7 +19,7 @@ import { revisionOf } from '../protocol/revisions/revisions.ts';
 import type { Accidents } from './accidents.ts';
 import { refusalAnswer, type Answer } from './answer.ts';
 import { flawOfBatch, repeatedId, repeatsId } from './batches.ts';
-import { besideLink, hungUp, type Link } from './link.ts';
+import { besideLink, hungUp, isUnattended, type Link } from './link.ts';
 import { PostedMessages } from './posted-messages.ts';
 import type { Method } from './calls/methods.ts';
 import { isHandshake, isModern } from './message-kinds.ts';
@@ -75,6 +75,7 @@ export class Exchange {
 
   /** Answers a message, without a promise if it can. Never throws or rejects. The answer to a notification is empty. */
   answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
+    link.size = bytes.length;
     if (this.#waitsForTurn(bytes, link)) return this.#answerInTurn(bytes, link);
     try {
       return this.#answerMessage(parseMessage(bytes, this.#scanner), link);
@@ -86,6 +87,17 @@ export class Exchange {
   /** Stops every request that is being answered. */
   stop(reason: Error): void {
     endEach(this.#underWay.all(), ({ cancellation }) => cancellation.abort(reason));
+  }
+
+  /** Stops those for whose answers no connection waits. */
+  stopUnattended(reason: Error): void {
+    const unattended = this.#underWay.all().filter(isUnattended);
+    endEach(unattended, ({ cancellation }) => cancellation.abort(reason));
+  }
+
+  /** Whether there are any of those. */
+  get hasUnattended(): boolean {
+    return this.#underWay.all().some(isUnattended);
   }
 
   // Over standard input there is one client, which delays nobody else.
@@ -244,6 +256,9 @@ export class Exchange {
     if (error) return this.#refuse(error, { message: batch, link });
     const links = messages.map(() => ({
       ...besideLink(link, (text) => link.notify(text)),
+      get isGone() {
+        return link.isGone;
+      },
       breakSilence: () => link.breakSilence?.(),
     }));
     link.cancellation.watch({
@@ -271,6 +286,8 @@ export class Exchange {
     return (
       this.#options.delivery === 'queued' &&
       session !== undefined &&
+      // Its stream has ended, so what comes now can only be answered at once.
+      !session.isOver &&
       headers !== undefined &&
       !isModern(message) &&
       !isHandshake(message)
@@ -278,10 +295,11 @@ export class Exchange {
   }
 
   #queue(message: RequestMessage, session: Session, link: Link): Answer {
-    const background = besideLink(link, (text) => session.serverStream.send(text));
+    const say = (text: string): void => session.serverStream.send(text);
+    const background = { ...besideLink(link, say), isQueued: true };
     session.expectAnswer();
     void andThen(this.#answerRequest(message, background), ({ body }) => {
-      this.#options.accidents.deliver(body, message.idText, (text) => session.serverStream.send(text));
+      this.#options.accidents.deliver(body, message.idText, say);
       session.noteAnswered();
     });
     return QUEUED;

@@ -25,8 +25,12 @@ export interface Link {
    * under it.
    */
   idText: string | undefined;
+  /** How many bytes the message has; of a batch, all of it. */
+  size: number;
   /** Whether the client hung up, which may be before anybody knew what it wanted. */
   readonly isGone: boolean;
+  /** Set where its answer comes later, on the stream of the session: no connection waits for it. */
+  readonly isQueued?: boolean;
   /** Whether the client takes messages before the answer. */
   readonly canStream: boolean;
   /** Sends a message about this request before its answer. */
@@ -41,14 +45,24 @@ export interface Link {
   looks: number;
 }
 
+/** Whether no connection waits for the answer: its client hung up, or was told that it comes later. */
+export function isUnattended({ isGone, isQueued = false }: Link): boolean {
+  return isGone || isQueued;
+}
+
 /** Why a request is stopped whose client hung up. */
 export function hungUp(): ToolcribError {
   return new ToolcribError('cancelled', 'The client hung up.');
 }
 
-/** A link for another message of the same client, with its own way back. */
-export function besideLink({ caller, headers, session }: Link, notify: (message: string) => void): Link {
+/** A link for another message of the same client, with its own way back; stopped if the first one is. */
+export function besideLink(
+  { caller, headers, session, cancellation, size }: Link,
+  notify: (message: string) => void,
+): Link {
   const beside = createLink(caller, notify, session);
+  beside.size = size;
+  if (cancellation.reason) beside.cancellation.abort(cancellation.reason);
   return headers ? { ...beside, headers } : beside;
 }
 
@@ -62,6 +76,7 @@ export function createLink(caller: Caller, notify: (message: string) => void, se
     hasBegun: false,
     answered: false,
     idText: undefined,
+    size: 0,
     isGone: false,
     looks: 0,
     canStream: true,

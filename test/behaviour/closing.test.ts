@@ -5,24 +5,43 @@ import { Agent, request as httpRequest } from 'node:http';
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
-import { listen, serveStdio } from '../../src/node.ts';
+import {
+  createInMemory,
+  createServer,
+  defineTool,
+  ToolRegistry,
+  type Memory,
+  type ServerOptions,
+} from '../../src/index.ts';
+import { listen, serveStdio, type Listening } from '../../src/node.ts';
 import { deferred } from './deferred.ts';
-import { EventReader, openSession, sendOverSocket, type DoorRequest } from './session-client.ts';
+import {
+  EventReader,
+  openSession,
+  sendOverSocket,
+  SessionClient,
+  type DoorRequest,
+} from './session-client.ts';
 import { legacyPost, modernPost, sendTo } from './web.ts';
 
 /** A server whose one tool ends when the test says so. */
-function holding() {
+function holding(options: Partial<ServerOptions> = {}) {
   const started = deferred();
   const release = deferred();
-  const hold = defineTool({ name: 'hold', description: 'Holds on.' }, async (_args, { progress }) => {
+  const stopped = deferred();
+  const hold = defineTool({ name: 'hold', description: 'Holds on.' }, async (_args, { progress, signal }) => {
+    signal.addEventListener('abort', () => stopped.resolve(), { once: true });
     progress(1);
     started.resolve();
     await release.promise;
     return 'held';
   });
-  const server = createServer({ source: new ToolRegistry().registerTool(hold) });
-  return { server, started: started.promise, release: release.resolve };
+  const server = createServer({ source: new ToolRegistry().registerTool(hold), ...options });
+  return { server, started: started.promise, release: release.resolve, stopped: stopped.promise };
+}
+
+function doorTo({ url }: Listening) {
+  return { send: (request: DoorRequest) => sendOverSocket(url, request) };
 }
 
 test.each([
@@ -106,8 +125,7 @@ test('over the SSE transport such a call is answered with an error on its stream
 test('the calls of a batch are answered in the same way', async () => {
   const { server, started } = holding();
   const listening = await listen(server, { port: 0 });
-  const door = { send: (request: DoorRequest) => sendOverSocket(listening.url, request) };
-  const session = await openSession(door, { version: '2025-03-26' });
+  const session = await openSession(doorTo(listening), { version: '2025-03-26' });
   const batch = session.post([
     { jsonrpc: '2.0', id: 1, method: 'ping' },
     { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'hold' } },
@@ -119,6 +137,123 @@ test('the calls of a batch are answered in the same way', async () => {
     { id: 2, error: { code: -32603 } },
   ]);
 });
+
+test.each([
+  ['a batch', 'direct', true],
+  ['a queued call', 'queued', false],
+  ['a queued batch', 'queued', true],
+] as const)('%s that is stopped before it begins is not run', async (_what, delivery, isBatch) => {
+  const [started, looked, found] = [deferred(), deferred(), deferred()];
+  const wait = defineTool({ name: 'wait', description: 'Waits.' }, async (_args, { signal }) => {
+    // Every connection has been stopped before what waits for this goes on.
+    signal.addEventListener('abort', () => found.resolve(), { once: true });
+    started.resolve();
+    await found.promise;
+  });
+  let runs = 0;
+  const note = defineTool({ name: 'note', description: 'Notes.' }, () => void runs++);
+  const memory = createInMemory();
+  let isSlow = false;
+  const sessions: Memory['sessions'] = {
+    ...memory.sessions,
+    async get(id) {
+      if (isSlow) {
+        looked.resolve();
+        await found.promise;
+      }
+      return memory.sessions.get(id);
+    },
+  };
+  const server = createServer({
+    source: new ToolRegistry().registerTool(wait, note),
+    memory: { ...memory, sessions },
+    delivery,
+    log: () => {},
+  });
+  const listening = await listen(server, { port: 0 });
+  const session = await openSession(doorTo(listening), { version: '2025-03-26' });
+  const running = sendTo(listening.url)(modernPost('tools/call', { name: 'wait' }));
+  await started.promise;
+  isSlow = true;
+  const call = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'note' } });
+  const answered = session.post(isBatch ? [call(1), call(2)] : call(1));
+  await looked.promise;
+  await listening.close(0);
+  await running;
+  const response = await answered;
+  if (delivery === 'queued') expect(response.status).toBe(202);
+  else
+    expect(await response.json()).toMatchObject([
+      { id: 1, error: { code: -32603 } },
+      { id: 2, error: { code: -32603 } },
+    ]);
+  expect(runs).toBe(0);
+});
+
+test('a server that is closed lets queued calls finish, and their results come on the stream', async () => {
+  const { server, started, release } = holding({ delivery: 'queued' });
+  const listening = await listen(server, { port: 0 });
+  const session = await openSession(doorTo(listening));
+  const stream = await session.stream();
+  await session.request('tools/call', { name: 'hold' }, 7);
+  await started;
+  const closed = listening.close();
+  release();
+  expect((await stream.rest()).at(-1)!.data).toContain('"held"');
+  await closed;
+});
+
+test('a queued call that takes longer than the drain time is stopped, and answered with an error', async () => {
+  const { server, started, stopped } = holding({ delivery: 'queued' });
+  const listening = await listen(server, { port: 0 });
+  const session = await openSession(doorTo(listening));
+  const stream = await session.stream();
+  await session.request('tools/call', { name: 'hold' }, 7);
+  await started;
+  await listening.close(0);
+  await expect(stopped).resolves.toBeUndefined();
+  expect((await stream.rest()).at(-1)!.data).toContain('"id":7,"error":{"code":-32603');
+});
+
+test('the result of a queued call whose client is not there is kept, for when it comes back', async () => {
+  const memory = createInMemory();
+  const { server, started, release } = holding({ delivery: 'queued', memory });
+  const listening = await listen(server, { port: 0 });
+  const session = await openSession(doorTo(listening));
+  const stream = await session.stream();
+  await session.request('ping', {}, 1);
+  const { id } = await stream.message();
+  await stream.hangUp();
+  await session.request('tools/call', { name: 'hold' }, 7);
+  await started;
+  const closed = listening.close(60_000);
+  release();
+  await closed;
+
+  const restarted = await listen(holding({ delivery: 'queued', memory }).server, { port: 0 });
+  onTestFinished(() => restarted.close(0));
+  const resumed = await new SessionClient(doorTo(restarted), session.id).stream(id);
+  expect((await resumed.message()).message).toMatchObject({
+    id: 7,
+    result: { content: [{ text: 'held' }] },
+  });
+  await resumed.hangUp();
+});
+
+test.each(['direct', 'queued'] as const)(
+  'a call whose client is not there is stopped after the drain time, too: %s',
+  async (delivery) => {
+    const { server, started, stopped } = holding({ delivery });
+    const listening = await listen(server, { port: 0 });
+    const session = await openSession(doorTo(listening));
+    const answered = session.call('hold');
+    await started;
+    // With direct delivery the stream of the call has begun.
+    await (await answered).body?.cancel();
+    await listening.close(0);
+    await expect(stopped).resolves.toBeUndefined();
+  },
+);
 
 test('a connection whose request is not complete does not keep a closing server open', async () => {
   const { server } = holding();

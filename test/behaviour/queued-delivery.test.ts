@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { defineTool } from '../../src/index.ts';
 import { deferred } from './deferred.ts';
-import { describeDoors, initialize, openSession, sendModern, SessionClient } from './session-client.ts';
+import {
+  describeDoors,
+  initialize,
+  openSession,
+  sendModern,
+  SessionClient,
+  type Door,
+} from './session-client.ts';
 
 const greet = defineTool(
   { name: 'greet', description: 'Greets.', input: { properties: { name: { type: 'string' } } } },
@@ -123,6 +130,25 @@ describeDoors((open) => {
       id: 7,
       result: { content: [{ text: 'cancel' }] },
     });
+  });
+
+  test('a message of a batch whose session ended before it began is answered at once', async () => {
+    const leave = defineTool({ name: 'leave', description: 'Leaves.' }, () => {
+      door.server.dismiss(() => true);
+    });
+    const door: Door = await open({ tools: [leave, greet], delivery: 'queued' });
+    const session = await openSession(door, { version: '2025-03-26' });
+    const stream = await session.stream();
+    const response = await session.post([
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'leave' } },
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'greet' } },
+    ]);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject([
+      { id: 2, error: { message: expect.stringContaining('ended') as string } },
+    ]);
+    const events = await stream.rest();
+    expect(events.map(({ data }) => JSON.parse(data ?? '{}'))).toMatchObject([{ id: 1 }]);
   });
 
   test('a batch is queued as a whole, and each of its results arrives by itself', async () => {

@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { defineTool, ToolRegistry } from '../../src/index.ts';
 import { createFakeClock } from '../../src/testing.ts';
+import { postedLimits } from '../../src/server/caller-limit.ts';
 import { KEEP_ALIVE_MS } from '../../src/server/sessions/keep-alive.ts';
+import { sourceTest } from '../source-test.ts';
 import { deferred } from './deferred.ts';
 import type { Setup } from './matrix.ts';
 import type { Answer, Json } from './peer.ts';
@@ -124,6 +126,27 @@ test('A9 a stream accepts messages of its own caller alone: foreign, ended and i
   }
   expect(bodies.size).toBe(1);
   expect(await answer(8, 'ping')).toMatchObject({ id: 8, result: {} });
+});
+
+sourceTest('A8 only so many messages of one caller may be under way beside its streams', async () => {
+  const { perCaller } = postedLimits;
+  onTestFinished(() => void (postedLimits.perCaller = perCaller));
+  postedLimits.perCaller = 2;
+  const release = deferred();
+  const wait = defineTool({ name: 'wait', description: 'Waits.' }, async () => {
+    await release.promise;
+  });
+  const door = await openDoor({ tools: [wait] });
+  const [first, second] = [await openClient(door), await openClient(door)];
+  const others = await openStream(door, 'bob');
+  const call = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'wait' } });
+  expect((await first.post(call(2))).status).toBe(202);
+  expect((await second.post(call(2))).status).toBe(202);
+  for (const client of [first, second]) expect((await client.post(call(3))).status).toBe(429);
+  expect(await others.answer(1, 'ping')).toMatchObject({ id: 1, result: {} });
+  release.resolve();
+  for (const { stream } of [first, second]) expect((await stream.message()).message).toMatchObject({ id: 2 });
+  expect(await first.answer(4, 'ping')).toMatchObject({ id: 4, result: {} });
 });
 
 test('a client that closes its stream stops its running calls', async () => {

@@ -348,6 +348,33 @@ describeDoors((open) => {
     expect(turns).toBeGreaterThanOrEqual(10);
   });
 
+  test('A8 others have their turns while addresses of many subscriptions are looked for at once', async () => {
+    const registry = stocked();
+    let looks = 0;
+    const find = (uri: string) => {
+      looks++;
+      for (const until = performance.now() + 2; performance.now() < until;);
+      return registry.resources!.find(uri);
+    };
+    const resources = {
+      list: () => registry.resources!.list(),
+      templates: () => registry.resources!.templates(),
+      find,
+    };
+    const door = await open({ source: plainly(registry, { resources }) });
+    const resourceSubscriptions = Array<string>(15).fill('note://one');
+    const opened = Promise.all(
+      Array.from({ length: 15 }, (_, id) => listen(door, { resourceSubscriptions }, { id })),
+    );
+    const turn = () => new Promise<'turn'>((resolve) => setImmediate(() => resolve('turn')));
+    let most = 0;
+    for (let before = 0; (await Promise.race([opened, turn()])) === 'turn'; before = looks)
+      most = Math.max(most, looks - before);
+    for (const stream of await opened) await acknowledged(stream);
+    expect(looks).toBe(15 * 15);
+    expect(most).toBeLessThan(10);
+  });
+
   test('a client that does not accept event streams cannot subscribe', async () => {
     const door = await open({ source: stocked() });
     const request = ['subscriptions/listen', { notifications: ALL }] as const;

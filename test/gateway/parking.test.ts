@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createServer, defineTool, type Caller, type Server, type ServerOptions } from '../../src/index.ts';
 import { createInMemory } from '../../src/core/memory/in-memory.ts';
+import { MAX_ROUNDS } from '../../src/server/calls/seal.ts';
 import { createFakeClock } from '../../src/testing.ts';
 import { ada } from '../behaviour/matrix.ts';
 import { open, serve } from '../client/peers.ts';
@@ -104,6 +105,21 @@ test('an answer that does not fit the form is asked for again', async () => {
   expect(far.runs).toBe(1);
 });
 
+test('a call whose question gets no good answer is ended after as many rounds as a call may have', async () => {
+  const { near, far } = await startNear();
+  let reply = await send(near);
+  let rounds = 1;
+  for (; reply.result?.resultType === 'input_required' && rounds < 2 * MAX_ROUNDS; rounds++)
+    reply = await send(near, retry(reply, { action: 'accept', content: { sure: 'perhaps' } }));
+  expect(rounds).toBe(MAX_ROUNDS + 1);
+  expect(reply.result).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining(`asked ${MAX_ROUNDS} times`) as string }],
+  });
+  await within(5_000, 'the far tool to be stopped', far.stopped);
+  expect(far.runs).toBe(1);
+});
+
 test('a waiting call can be continued once, by its own caller with the same tool and arguments', async () => {
   const { near } = await startNear();
   const asked = await send(near);
@@ -168,6 +184,16 @@ test('a call that is continued after a question can still be cancelled', async (
   const caller = new AbortController();
   const resumed = send(near, { ...given, ...retry(asked) }, { signal: caller.signal });
   await within(5_000, 'the answer to arrive', far.answered);
+  caller.abort();
+  await within(5_000, 'the far tool to be stopped', far.stopped);
+  expect(await resumed).toBeUndefined();
+});
+
+test('a call whose client leaves before its answers are taken is stopped', async () => {
+  const { near, far } = await startNear();
+  const asked = await send(near);
+  const caller = new AbortController();
+  const resumed = send(near, retry(asked), { signal: caller.signal });
   caller.abort();
   await within(5_000, 'the far tool to be stopped', far.stopped);
   expect(await resumed).toBeUndefined();

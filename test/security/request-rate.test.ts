@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { defineResource, defineTool, localCaller, ToolRegistry } from '../../src/index.ts';
+import {
+  defineResource,
+  defineTool,
+  localCaller,
+  ToolRegistry,
+  type Tool,
+  type ToolSource,
+} from '../../src/index.ts';
 import { createFakeClock } from '../../src/testing.ts';
 import {
   describeDoors,
@@ -14,9 +21,16 @@ import {
   type Door,
 } from '../behaviour/session-client.ts';
 import { openCrib } from '../gateway.ts';
+import type { Json } from '../behaviour/peer.ts';
 
 const LIMIT = 30;
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+const QUESTION = {
+  kind: 'form',
+  message: 'Sure?',
+  schema: { type: 'object', properties: {} },
+} as const;
 
 function setUp() {
   const clock = createFakeClock(Date.now());
@@ -172,6 +186,43 @@ describeDoors((open) => {
       expect([answer.error?.code, isLimited(answer)]).toEqual([-32602, false]);
     }
     expect(await told(await sendModern(door, ['tools/list']))).not.toSatisfy(isLimited);
+  });
+
+  test('B13 a call that no longer waits for answers is counted each time that it is continued', async () => {
+    const { clock } = setUp();
+    const tool: Tool = {
+      ...defineTool(
+        { name: 'wait', description: 'Waits.', annotations: { readOnlyHint: true } },
+        () => 'done',
+      ),
+      asksLive: true,
+    };
+    const source: ToolSource = {
+      list: () => [tool],
+      find: () => tool,
+      async call(call) {
+        call.voice.park?.();
+        await call.interview.relay(new Map([['sure', QUESTION]]));
+        return { kind: 'done', content: [{ type: 'text', text: 'done' }] };
+      },
+    };
+    const door = await open({ clock, source, requestsPerMinute: LIMIT });
+    const send = async (more: object = {}): Promise<Told & { readonly result?: Json }> =>
+      told(
+        await sendModern(door, ['tools/call', { name: 'wait', ...more }], {
+          capabilities: { elicitation: { form: {} } },
+        }),
+      );
+    const { result } = await send();
+    const answered = {
+      requestState: result?.['requestState'],
+      inputResponses: { sure: { action: 'accept', content: {} } },
+    };
+    expect(await send(answered)).toMatchObject({ result: { content: [{ text: 'done' }] } });
+    const replies: Told[] = [];
+    for (let count = 0; count <= LIMIT; count++) replies.push(await send(answered));
+    expect(replies[0]).toMatchObject({ error: { code: -32602 } });
+    expect(replies.at(-1)).toSatisfy(isLimited);
   });
 
   test('B13 a refused message without a response has status 429 and Retry-After', async () => {

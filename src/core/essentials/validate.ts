@@ -10,6 +10,7 @@ import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../stage.ts';
 import type { Tool } from '../tool.ts';
 import { describeIssues, validatorOf } from '../../schema/validator.ts';
+import { checkFor } from '../../schema/zod-slices.ts';
 
 /**
  * Checks arguments before anything may act on them and fills in defaults; a bad call tells the model what to correct.
@@ -22,6 +23,7 @@ export function validateInputWithin({ msFor, deadlines }: TimeLimits): Stage {
       return (call) => {
         let args: Awaitable<ToolCall['arguments']>;
         try {
+          checkFor(call.caller.tenant.id);
           args = checkArguments(tool, call.arguments);
         } catch (error) {
           throw authorFailure(error, call, tool.name);
@@ -49,6 +51,7 @@ export function validateOutputWithin(
       const limit = { ms: msFor(tool.name), name: `${tool.name}.output`, deadlines };
       const check = (result: Result, call: ToolCall): Awaitable<Result> => {
         try {
+          checkFor(call.caller.tenant.id);
           const checked = checkOutput(tool, result, onInvalid);
           return checked instanceof Promise ? checkInTime(checked, call, limit) : checked;
         } catch (error) {

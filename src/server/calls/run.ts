@@ -51,12 +51,11 @@ export class Runner {
       return this.#start(request, target, FIRST_ROUND);
     }
     return openRound({ request, target }, resumption, this.#parts.seal).then((opened) => {
-      request.link.hasBegun = true;
       const { parked } = opened;
-      const ended =
-        parked === undefined
-          ? this.#start(request, target, opened)
-          : this.#parts.parked.take(parked, request.link.caller).resume(request, opened);
+      // A call that no longer waits never comes to the stages, so it must be counted as a request.
+      const waiting = parked === undefined ? undefined : this.#parts.parked.take(parked, request.link.caller);
+      request.link.hasBegun = true;
+      const ended = waiting ? waiting.resume(request, opened) : this.#start(request, target, opened);
       return andThen(ended, (how) => (how.kind === 'needs_input' ? { ...how, round: opened.round } : how));
     });
   }
@@ -187,7 +186,12 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
 
   /** Continues with the answers of a further request, which now gets the call's messages and can cancel it. */
   async resume(request: UnderstoodRequest, { answers, round }: OpenedState): Promise<Ended> {
-    const { signal } = request.link.cancellation;
+    const { signal, reason } = request.link.cancellation;
+    if (reason) {
+      // Its state is used up, so nobody can continue it.
+      this.stop(reason);
+      throw reason;
+    }
     const cancel = (): void => this.stop(signal.reason as Error);
     signal.addEventListener('abort', cancel, { once: true });
     this.#round = round;
@@ -227,11 +231,8 @@ class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     if (this.#detached) return (await this.#detached).ask(questions);
     const { link } = this.#request;
-    const size = Number(link.headers?.['content-length'] ?? 0);
-    const leave = this.#parts.waiting.take(
-      link.caller,
-      1 + Math.floor(size / questionLimits.bytesPerQuestion),
-    );
+    const places = 1 + Math.floor(link.size / questionLimits.bytesPerQuestion);
+    const leave = this.#parts.waiting.take(link.caller, places);
     if (this.#waiting++ === 0) this.#startDeadline(ANSWER_MS);
     try {
       return await askOnStream(questions, this.#request);

@@ -151,6 +151,20 @@ test('a failure of the memory does not stop later changes from being stored', as
   expect(kept).toEqual(['working', 'completed']);
 });
 
+test('a task whose end cannot be stored is no longer kept', async () => {
+  let fails = false;
+  const { tasks, begin } = open({
+    async put() {
+      if (fails) throw new Error('connection refused');
+    },
+  });
+  const { task, cancellation } = await begin();
+  fails = true;
+  await expect(task.end({ result: {} })).rejects.toThrow('connection refused');
+  tasks.stop(new Error('stopped'));
+  expect(cancellation.reason).toBeUndefined();
+});
+
 test('stopping a task while its question is stored causes no unhandled rejection', async () => {
   const { tasks, begin } = open({ put: () => setImmediate(), get: (id) => found(id) });
   const found = (id: string): TaskRecord => ({ ...task.record, id });

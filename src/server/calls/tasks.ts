@@ -81,8 +81,11 @@ export class Tasks {
 
   async #save(record: TaskRecord): Promise<void> {
     const changed = { ...record, updatedAt: this.#clock.now() };
-    await this.#records.put(changed);
-    if (!isOpen(record.status)) this.#running.delete(record.id);
+    try {
+      await this.#records.put(changed);
+    } finally {
+      if (!isOpen(record.status)) this.#running.delete(record.id);
+    }
     this.onChange(changed);
   }
 }

@@ -36,7 +36,7 @@ export class WaitingRoom implements Asker {
 
   /** Settles when the call ends, or earlier, with its next questions. */
   next(ended: Promise<Result>): Promise<Result | QuestionRound> {
-    if (this.#open.size > 0) return Promise.resolve(this.#round());
+    if (this.#open.size > 0) return this.#askAgain();
     return Promise.race([ended, new Promise<QuestionRound>((resolve) => (this.#tell = resolve))]);
   }
 
@@ -69,9 +69,24 @@ export class WaitingRoom implements Asker {
     }
   }
 
+  // A call that may not ask again would wait without end.
+  async #askAgain(): Promise<QuestionRound> {
+    try {
+      this.#parts.check(this.#questions());
+      return this.#round();
+    } catch (error) {
+      this.#parts.cancellation.abort(error as Error);
+      throw error;
+    }
+  }
+
+  #questions(): ReadonlyMap<string, Question> {
+    return new Map([...this.#open].map(([key, { question }]) => [key, question]));
+  }
+
   #round(): QuestionRound {
     const parked = (this.#id = this.#parts.park());
-    const questions = new Map([...this.#open].map(([key, { question }]) => [key, question]));
+    const questions = this.#questions();
     return { kind: 'needs_input', questions, answers: this.#parts.answers(), parked };
   }
 

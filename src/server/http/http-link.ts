@@ -46,6 +46,7 @@ export class HttpLink implements Link, Sink, Sender {
   hasBegun = false;
   answered = false;
   idText: string | undefined = undefined;
+  size = 0;
   isGone = false;
   looks = 0;
   /** Where it is among the requests of its connection. */

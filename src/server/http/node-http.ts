@@ -34,13 +34,16 @@ export interface Listening {
   readonly routes: readonly DeclaredRoute[];
   /**
    * Stops accepting, ends open streams, lets calls under way finish for up to `graceMs` (5 seconds unless set), then
-   * stops those that are left, each with an error to its client, and closes their connections.
+   * stops those that are left, each with an error to its client, and closes their connections. Calls that no connection
+   * waits for, such as queued ones, end in the same way.
    */
   close(graceMs?: number): Promise<void>;
 }
 
 // How long the answers of stopped calls may take.
 const LAST_WORDS_MS = 250;
+// How often is looked whether anything is left.
+const LOOK_MS = 20;
 
 const LIMITS = {
   headersTimeout: 10_000,
@@ -102,7 +105,8 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     routes: declare(path, sse, all),
     async close(graceMs = 5_000) {
       const stop = (): void => stopOn(connections.all, old, server);
-      const closed = closeGently(http, connections.all, { graceMs, stop });
+      const hasMore = (): boolean => server.exchange.hasUnattended;
+      const closed = closeGently(http, connections.all, { graceMs, stop, hasMore });
       server.close();
       server.dismissals.delete(dismiss);
       old?.close();
@@ -203,23 +207,31 @@ function loopbackHosts(host: string, port: number): string[] {
 }
 
 // Each by itself: one that cannot be stopped must not keep others from their answers.
-function stopOn(sockets: ReadonlySet<Socket>, old: SseEndpoint | undefined, { options }: Server): void {
+function stopOn(
+  sockets: ReadonlySet<Socket>,
+  old: SseEndpoint | undefined,
+  { options, exchange }: Server,
+): void {
   const reason = new ToolcribError('cancelled', 'The server is stopping.');
   for (const socket of sockets) options.accidents.contain(() => stopRequests(socket, reason));
   options.accidents.contain(() => old?.dismiss(() => true));
+  options.accidents.contain(() => exchange.stopUnattended(reason));
 }
 
 interface Closing {
   readonly graceMs: number;
   /** Stops what is still under way. */
   readonly stop: () => void;
+  /** Whether calls are under way that no connection waits for. */
+  readonly hasMore: () => boolean;
 }
 
 async function closeGently(
   http: HttpServer,
   sockets: ReadonlySet<Socket>,
-  { graceMs, stop }: Closing,
+  { graceMs, stop, hasMore }: Closing,
 ): Promise<void> {
+  const stopAt = performance.now() + graceMs;
   const closed = new Promise<void>((resolve) => {
     http.close(() => resolve());
   });
@@ -228,7 +240,7 @@ async function closeGently(
     http.closeIdleConnections();
     // Clients open connections in advance, and Node counts them as busy until their first request.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  }, 20);
+  }, LOOK_MS);
   let force = setTimeout(() => {
     stop();
     force = setTimeout(() => http.closeAllConnections(), LAST_WORDS_MS);
@@ -236,4 +248,12 @@ async function closeGently(
   await closed;
   clearInterval(sweep);
   clearTimeout(force);
+  await endOf(hasMore, stopAt);
+  stop();
+  await endOf(hasMore, performance.now() + LAST_WORDS_MS);
+}
+
+async function endOf(isGoingOn: () => boolean, until: number): Promise<void> {
+  while (isGoingOn() && performance.now() < until)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 }

@@ -20,7 +20,7 @@ import {
   type AcceptedRequest,
 } from './node-endpoint.ts';
 import { NodePort } from './node-port.ts';
-import { CallerLimit } from '../caller-limit.ts';
+import { CallerLimit, postedLimits } from '../caller-limit.ts';
 import { KeepAlive } from '../sessions/keep-alive.ts';
 import { Session } from '../sessions/session.ts';
 import { keepsNothing } from '../sessions/stream.ts';
@@ -37,6 +37,7 @@ export class SseEndpoint {
   readonly #gates: Readonly<Record<string, Gate>>;
   readonly #sessions = new Map<string, Session>();
   readonly #limit = new CallerLimit('streams');
+  readonly #posted = new CallerLimit('messages beside streams', postedLimits);
   readonly #keepAlive: KeepAlive;
 
   constructor(server: Server, allowedHosts: readonly string[]) {
@@ -134,12 +135,14 @@ export class SseEndpoint {
   #post(accepted: AcceptedRequest, session: Session): void {
     const { exchange, options } = this.#server;
     readBody(accepted, this.#server, (bytes, sender) => {
+      const leave = this.#posted.take(sender);
       accepted.response.writeHead(202, corsHeaders(accepted.head)).end();
       const say = (text: string): void => session.serverStream.send(text);
       const link = { ...createLink(sender, say, session), handshakeOnly: true };
       session.expectAnswer();
       // Answering never throws.
       return andThen(exchange.answer(bytes, link), ({ body }) => {
+        leave();
         options.accidents.deliver(body, link.idText, say);
         session.noteAnswered();
       });

@@ -4,6 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { TaskRecord } from '../../core/memory/memory.ts';
 import type { Change } from '../../core/source.ts';
 import { isObject } from '../../base/json.ts';
+import { Turns } from '../../base/turns.ts';
 import { dropParams, encodeNotification, type JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../../protocol/wire/meta.ts';
 import { requireCapabilities } from '../calls/asking.ts';
@@ -38,6 +39,7 @@ export class Subscriptions {
   readonly #announcer: Announcer;
   readonly #keepAlive: KeepAlive;
   readonly #open = new Set<Subscription>();
+  readonly #turns = new Turns();
   readonly #limit = new CallerLimit('subscriptions');
   /** Limits the followed addresses of streams and sessions. */
   readonly followed = new CallerLimit('characters of followed addresses', addressLimits);
@@ -93,7 +95,7 @@ export class Subscriptions {
     for (const uri of wanted) {
       // A look takes longer for long addresses, and with many templates.
       if (performance.now() > until) {
-        await new Promise((resolve) => setImmediate(resolve));
+        await this.#turns.next(caller.tenant.id);
         until = performance.now() + LOOK_MS;
       }
       if (await this.#announcer.sees(uri, caller)) seen.push(uri);

@@ -39,6 +39,7 @@ export class Session {
   #lastAsked = 0;
   #unanswered = 0;
   #isEnding = false;
+  #isClosing = false;
   #isOver = false;
 
   constructor(id: string, caller: Caller, events: EventLog) {
@@ -186,6 +187,13 @@ export class Session {
   noteAnswered(): void {
     this.#unanswered--;
     if (this.#isEnding) this.endStream();
+    else if (this.#isClosing) this.closeStream();
+  }
+
+  /** Closes the session's own stream, to which its client may come back, as soon as every such answer was sent. */
+  closeStream(): void {
+    this.#isClosing = this.#unanswered > 0;
+    if (!this.#isClosing) this.serverStream.close();
   }
 
   /** Ends the session's own stream, as soon as every answer that belongs on it was sent. */

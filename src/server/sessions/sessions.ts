@@ -108,9 +108,9 @@ export class Sessions {
     await this.#drop(id);
   }
 
-  /** Closes the streams of every session; their clients may come back to them. */
+  /** Closes the streams of every session once their answers are sent; their clients may come back to them. */
   endStreams(): void {
-    for (const { session } of this.#live.values()) session.serverStream.close();
+    for (const { session } of this.#live.values()) session.closeStream();
   }
 
   /** Ends the sessions of callers whose access has ended, and their connections to others. */
