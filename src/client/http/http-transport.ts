@@ -28,6 +28,7 @@ const READING: ReadonlySet<string> = new Set([
   'resources/list',
   'resources/templates/list',
   'prompts/list',
+  'tasks/get',
   'ping',
 ]);
 
@@ -237,7 +238,7 @@ export class HttpTransport implements Transport {
 
   // An error of the protocol may come with any status; anything else is described by its status.
   #refused(pending: PendingRequest, reply: Reply): void {
-    const failure = describeStatus(reply, this.label);
+    const failure = describeStatus(reply, this.label, this.#parts.options.headers);
     // Servers of the first revision take no handshake here, and may say so in a message.
     const isElsewhere = pending.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
     const { work } = pending;
