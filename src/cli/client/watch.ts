@@ -1,6 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { exactly, writeExact } from '../../base/exact-json.ts';
 import type { Client } from '../../client/client.ts';
+import { withoutConcealed } from '../complain.ts';
 import { formatExact, printable } from '../table.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
 import { withClient } from './with-client.ts';
@@ -22,9 +23,11 @@ export async function watch(
         void process.stdout.write(flags.json ? formatExact(told, '') : lineOf(told));
       const ended = follow(client, tell);
       for (const uri of rest) await client.subscribe(uri);
-      tell({ event: 'watching', server: client.label });
+      tell({ event: 'watching', server: withoutConcealed(client.label) });
       const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-      await Promise.race([stopped, ended]);
+      // Nobody reads on, such as behind `head`.
+      const unread = new Promise<void>((resolve) => void process.stdout.once('error', () => resolve()));
+      await Promise.race([stopped, ended, unread]);
     },
   });
 }
