@@ -32,5 +32,7 @@ export interface Transport {
   readonly isListening?: boolean;
   /** Makes it possible to begin anew after the far side ended; `false` where it cannot be. */
   restart?(): Promise<boolean>;
+  /** The end of what a program wrote to its error output. */
+  errorText?(): string;
   close(): Promise<void>;
 }

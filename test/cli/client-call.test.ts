@@ -293,6 +293,27 @@ describe('the exit code shows', () => {
     expect(complaints).toMatch(/ended with exit code 3\.\nno licence/);
   });
 
+  test('that a program does not answer, with what it wrote instead', async () => {
+    const script = 'console.error("Ok to proceed? (y)"); setInterval(() => {}, 1000)';
+    const program = ['--timeout', '1s', '--', process.execPath, '-e', script];
+    const { code, complaints } = await runCommandLine(['list', ...program]);
+    expect(code).toBe(4);
+    expect(complaints).toMatch(
+      /: server\/discover had no answer within the 1 s .*\.\nOk to proceed\? \(y\)\n$/,
+    );
+    expect(complaints.startsWith(`toolcrib: ${process.execPath} -e `)).toBe(true);
+  });
+
+  test('that the server answered with an error, in whose words', async () => {
+    const made = await makeUp(({ body, refuse }) =>
+      body['method'] === 'tools/call' ? refuse(-32050, 'Not today.') : false,
+    );
+    expect(await runCommandLine(['call', made.url, 'echo'])).toMatchObject({
+      code: 2,
+      complaints: 'toolcrib: The server answered with an error: Not today.\n',
+    });
+  });
+
   test.each([
     [['list'], 'Say which server'],
     [['list', 'ftp://example.com'], 'is no address'],

@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { exactly } from '../../base/exact-json.ts';
 import type { Client } from '../../client/client.ts';
-import { SignInNeeded } from '../../client/errors.ts';
+import { RemoteError, SignInNeeded } from '../../client/errors.ts';
 import { complain, valuesWithoutConcealed } from '../complain.ts';
 import { formatExact } from '../table.ts';
 import { exitCodeOf } from './exit-codes.ts';
@@ -64,7 +64,7 @@ export function reportFailure(
 export function explain(error: ToolcribError, target = 'TARGET'): string {
   const said = lastWordsOf(error);
   return [
-    error.message,
+    error instanceof RemoteError ? `The server answered with an error: ${error.message}` : error.message,
     ...(said === undefined ? [] : [said]),
     ...(error instanceof SignInNeeded
       ? [`Run toolcrib login ${target}, or give a credential with --key or --header.`]
@@ -72,9 +72,10 @@ export function explain(error: ToolcribError, target = 'TARGET'): string {
   ].join('\n');
 }
 
-/** What a program wrote to its error output before it ended. */
+/** What a program wrote to its error output before it ended, or instead of an answer. */
 export function lastWordsOf({ code, cause }: ToolcribError): string | undefined {
-  return code === 'upstream_unavailable' && isLastWords(cause) ? cause.message : undefined;
+  const isSilent = code === 'upstream_unavailable' || code === 'timed_out';
+  return isSilent && isLastWords(cause) ? cause.message : undefined;
 }
 
 // Other causes are errors of the network, which the message names.

@@ -27,6 +27,12 @@ export function bringsCredential(headers: Readonly<Record<string, string>> = {})
   return Object.keys(headers).some((name) => /auth|cookie|key|token|secret|credential/i.test(name));
 }
 
+/** The failure of a request whose connection was closed: it may have arrived. */
+export function cutOff(label: string, cause: Error): ToolcribError {
+  const text = `${label} closed the connection without an answer; whether the request was carried out is not known.`;
+  return new ToolcribError('upstream_unavailable', text, { cause });
+}
+
 /** What an answer with this status means; `body` is there where it may be a message of the protocol. */
 export function describeStatus(
   reply: Reply,

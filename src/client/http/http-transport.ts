@@ -6,7 +6,7 @@ import type { PendingRequest } from '../pending-request.ts';
 import type { HttpOptions } from '../options.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Dialect, Transport } from '../transport.ts';
-import { describeFailure, describeStatus, isReset } from './failure.ts';
+import { cutOff, describeFailure, describeStatus, isReset } from './failure.ts';
 import { RequestSink, type SendAttempt } from './request-sink.ts';
 import { isRetryable, Credentials } from './credentials.ts';
 import { openPool } from './pool.ts';
@@ -209,6 +209,7 @@ export class HttpTransport implements Transport {
     if (reply.isStream && this.#resume(pending, reply)) return;
     const canRepeat = READING.has(pending.outgoing.method) && attempt.retries === 0 && isReset(error);
     if (canRepeat) this.#send(pending, { ...attempt, retries: 1 });
+    else if (isReset(error) && !READING.has(pending.outgoing.method)) pending.fail(cutOff(this.label, error));
     else pending.fail(describeFailure(error, this.label));
   }
 
