@@ -123,6 +123,35 @@ test('toolcrib watch ends when nobody reads on', async () => {
   await expect.poll(change).toBe(0);
 });
 
+test('toolcrib watch goes on when the stream of changes breaks off', async () => {
+  let opened = 0;
+  const made = await makeUp((got) => {
+    if (got.body['method'] === 'server/discover')
+      return got.reply({ supportedVersions: ['2026-07-28'], capabilities: { tools: { listChanged: true } } });
+    if (got.body['method'] !== 'subscriptions/listen') return false;
+    const send = got.stream();
+    const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': String(got.body['id']) } };
+    send({ method: 'notifications/subscriptions/acknowledged', params });
+    if (++opened === 1) return void got.response.end();
+    send({ method: 'notifications/tools/list_changed', params });
+  });
+  const child = startNode([cli, 'watch', made.url]);
+  expect(await child.outputUntil('tools changed')).toContain('watching');
+  expect(child.complaints()).toBe('');
+  child.process.kill('SIGINT');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('toolcrib watch says so at a server that does not promise to tell of changes, and waits', async () => {
+  const made = await makeUp(() => false);
+  const child = startNode([cli, 'watch', made.url]);
+  await child.outputUntil('watching');
+  await expect.poll(() => made.methods()).toContain('subscriptions/listen');
+  expect(child.complaints()).toBe('toolcrib: The server does not promise to tell of changes.\n');
+  child.process.kill('SIGINT');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
 test('toolcrib prompt saves pictures in the folder that is named', async () => {
   const block = { type: 'image', data: Buffer.from('x').toString('base64'), mimeType: 'image/png' };
   const made = await makeUp(({ body, reply }) =>
