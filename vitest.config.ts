@@ -15,6 +15,8 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 20_000,
+    // A second, which it is otherwise, is little on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     reporters: ['default', new TallyReporter()],
     sequence: { sequencer: LongestFirst },
     // One configuration for both, so that a file can be run by its name alone.

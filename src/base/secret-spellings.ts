@@ -70,3 +70,14 @@ function base64Inside(bytes: Buffer, offset: number): string {
   const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
   return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
 }
+
+const COUNTING = new Set('max min limit count size budget ttl tokens keys'.split(' '));
+
+/** Whether a value is no secret although its name speaks of one: a number of them, such as `max_tokens=4096`. */
+export function isCount(name: string, value: string): boolean {
+  const words = name
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  return /^\d{1,9}$/.test(value) && words.some((word) => COUNTING.has(word));
+}

@@ -80,11 +80,18 @@ async function fromServer(
   flags: ServerFlags,
 ): Promise<CollectedTools> {
   const { findTarget, openTarget } = await import('./client/target.ts');
-  const client = await openTarget(await findTarget({ name, command, flags }), flags, {});
+  const target = await findTarget({ name, command, flags });
   try {
-    return { tools: await client.listTools(), problems: [] };
-  } finally {
-    await client.close();
+    const client = await openTarget(target, flags, {});
+    try {
+      return { tools: await client.listTools(), problems: [] };
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error;
+    const { explain } = await import('./client/with-client.ts');
+    throw new ToolcribError(error.code, explain(error, name), { cause: error });
   }
 }
 

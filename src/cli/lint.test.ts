@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { codegen } from './codegen/codegen.ts';
+import { codegen, type CodegenFlags } from './codegen/codegen.ts';
 import { lint, type LintFlags } from './lint.ts';
 
 const good = `{
@@ -204,6 +204,13 @@ test('codegen prints types, or writes them to a file', async () => {
   );
 });
 
+test('lint and codegen say what a server said before it ended', async () => {
+  const { run, generate } = setUp({});
+  const server = [process.execPath, '-e', 'console.error("No licence."); process.exit(3)'];
+  await expect(run([], { server })).rejects.toThrow(/ended with exit code 3\.\nNo licence\.$/);
+  await expect(generate([], { server })).rejects.toThrow('No licence.');
+});
+
 test('codegen writes nothing for unreadable files, for no tools and for two tools of one name', async () => {
   const { path, generate } = setUp({
     'stock.ts': moduleOf(good),
@@ -227,7 +234,7 @@ function setUp(files: Readonly<Record<string, string>>) {
   }
   const run = async (args: readonly string[], flags: LintFlags = {}) =>
     captured(folder, () => lint(args, flags));
-  const generate = async (args: readonly string[], flags: { out?: string } = {}) =>
+  const generate = async (args: readonly string[], flags: CodegenFlags = {}) =>
     (await captured(folder, () => codegen(args, flags))).output;
   return { path, run, generate };
 }

@@ -11,7 +11,7 @@ import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../protocol/wire/meta.ts';
 import { ConnectLimit } from './opening/connect-limit.ts';
 import { Connection, type SendOptions } from './connection.ts';
-import type { SignInNeeded } from './errors.ts';
+import { ToolTimeout, type SignInNeeded } from './errors.ts';
 import { Listeners } from './listeners.ts';
 import { askInTime, handshake, type OpeningParts, type ServerFacts } from './opening/handshake.ts';
 import { open } from './opening/open.ts';
@@ -178,11 +178,18 @@ export class Peer {
       this.#server = await open(this.#opening);
       this.#setState({ kind: 'connected' });
       await this.#settle(this.#server);
-    } catch (error) {
+    } catch (cause) {
+      const error = cause instanceof ToolTimeout ? this.#silent(cause) : cause;
       this.#setState(failedState(error));
       await this.connection.close();
       throw error;
     }
+  }
+
+  // A program that waits for something says so on its error output, such as a question whether to install it.
+  #silent({ message }: ToolTimeout): ToolTimeout {
+    const said = this.#transport.errorText?.() ?? '';
+    return new ToolTimeout(`${this.label}: ${message}`, said === '' ? {} : { cause: new Error(said) });
   }
 
   // What fails there is no failure of the message, and while a program is read nobody else would hear of it.

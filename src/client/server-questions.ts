@@ -125,8 +125,8 @@ export class ServerQuestions {
   }
 }
 
-// A handler need not look at its signal, and may fail in its own way where it does.
-async function unlessStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/** Settles as work does that need not look at the signal itself, or as cancelled as soon as that is aborted. */
+export async function unlessStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   try {
     return await within(Infinity, signal, work);
   } catch (error) {

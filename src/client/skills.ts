@@ -89,11 +89,19 @@ export async function* skillEntries(client: Pick<Client, 'request'>): AsyncGener
 /** Reads a skill's SKILL.md and checks size, digest and front matter against its entry. */
 export async function loadSkill(client: Reader, skill: Skill): Promise<LoadedSkill> {
   const bytes = await readChecked(client, skill, skill.uri);
-  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  const text = textOf(bytes);
   const written = await frontMatterOf(text);
   if (canonicalJson(written) !== canonicalJson(skill.frontmatter))
     throw wrong(`the skill ${skill.uri} with other front matter than it lists`);
   return { ...skill, text, readFile: (uri) => readChecked(client, skill, uri) };
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw wrong('a SKILL.md that is not UTF-8', cause);
+  }
 }
 
 async function frontMatterOf(text: string): Promise<JsonObject> {

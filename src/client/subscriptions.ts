@@ -106,14 +106,20 @@ export class Subscriptions {
         { notifications: wanted },
         { signal: controller.signal, timeoutMs: Infinity, onNotice, isEndless: true },
       );
-      if (!isAcknowledged) return this.#lose();
+      if (!isAcknowledged) return this.#lack();
     } catch (error) {
       if (this.#isClosed || this.#current !== controller || controller.signal.aborted) return;
-      if (!isAcknowledged && isFinal(error)) return this.#lose();
+      if (!isAcknowledged && isFinal(error)) return this.#lack();
     }
     if (this.#current !== controller) return;
     this.#lose();
     this.#openLater();
+  }
+
+  // The server has no such stream.
+  #lack(): void {
+    this.#lose();
+    this.#warn();
   }
 
   // Whoever follows a resource would wait for nothing.

@@ -22,6 +22,7 @@ export function tellingTransport(transport: Transport, tell: OnMessage): Transpo
       return transport.isListening ?? true;
     },
     ...(transport.restart && { restart: transport.restart.bind(transport) }),
+    ...(transport.errorText && { errorText: transport.errorText.bind(transport) }),
     close: () => transport.close(),
   };
 }

@@ -32,5 +32,7 @@ export interface Transport {
   readonly isListening?: boolean;
   /** Prepares a new start after the far side has ended; `false` if that is not possible. */
   restart?(): Promise<boolean>;
+  /** The end of what a program wrote to its error output. */
+  errorText?(): string;
   close(): Promise<void>;
 }

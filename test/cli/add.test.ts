@@ -505,6 +505,22 @@ describe('toolcrib import', () => {
     expect(output).toContain('Only the other client knows what ${workspaceFolder} is; replace it.');
   });
 
+  test('takes numbers of tokens for no secrets', async () => {
+    const { run, servers } = placeWith({
+      '.claude.json': JSON.stringify({
+        mcpServers: {
+          far: { url: 'https://far.example/mcp?max_tokens=4096&tokenLimit=10' },
+          near: { command: 'near', args: ['--max-tokens', '4096'], env: { MAX_TOKENS: '100000' } },
+        },
+      }),
+    });
+    await run('import', '--yes');
+    expect(servers()).toMatchObject({
+      far: { url: 'https://far.example/mcp?max_tokens=4096&tokenLimit=10' },
+      near: { args: ['--max-tokens', '4096'], env: { MAX_TOKENS: '100000' } },
+    });
+  });
+
   test('E4 copies no secret that stands in for a variable', async () => {
     const { run, config, servers } = placeWith({
       '.claude.json': JSON.stringify({

@@ -268,6 +268,18 @@ describe('the exit code shows', () => {
     ]);
   });
 
+  test('with valid JSON, whatever value of the command line is left out of it', async () => {
+    const made = await makeUp(({ body, refuse }) =>
+      body['method'] === 'tools/call'
+        ? refuse(-32000, 'Not true.', { data: { final: true, code: 'done' } })
+        : false,
+    );
+    const run = await runCommandLine(['call', made.url, 'echo', '--header', 'X-Debug: true', '--json']);
+    expect(JSON.parse(run.output)).toEqual({
+      error: { code: 'remote_error', message: 'Not ${...}.', final: true },
+    });
+  });
+
   test('that the call timed out', async () => {
     const made = await makeUp(({ body }) => body['method'] === 'tools/call');
     const { code, complaints } = await runCommandLine(['call', made.url, 'echo', '--timeout', '1s']);
@@ -279,6 +291,27 @@ describe('the exit code shows', () => {
     const { code, complaints } = await runCommandLine(['list', ...program]);
     expect(code).toBe(6);
     expect(complaints).toMatch(/ended with exit code 3\.\nno licence/);
+  });
+
+  test('that a program does not answer, with what it wrote instead', async () => {
+    const script = 'console.error("Ok to proceed? (y)"); setInterval(() => {}, 1000)';
+    const program = ['--timeout', '1s', '--', process.execPath, '-e', script];
+    const { code, complaints } = await runCommandLine(['list', ...program]);
+    expect(code).toBe(4);
+    expect(complaints).toMatch(
+      /: server\/discover had no answer within the 1 s .*\.\nOk to proceed\? \(y\)\n$/,
+    );
+    expect(complaints.startsWith(`toolcrib: ${process.execPath} -e `)).toBe(true);
+  });
+
+  test('that the server answered with an error, in whose words', async () => {
+    const made = await makeUp(({ body, refuse }) =>
+      body['method'] === 'tools/call' ? refuse(-32050, 'Not today.') : false,
+    );
+    expect(await runCommandLine(['call', made.url, 'echo'])).toMatchObject({
+      code: 2,
+      complaints: 'toolcrib: The server answered with an error: Not today.\n',
+    });
   });
 
   test.each([
@@ -333,6 +366,29 @@ describe('Ctrl-C', () => {
     child.process.kill('SIGINT');
     await within(10_000, 'the cancelled call', stopped.promise);
     expect(await child.exit).toEqual({ code: 130, signal: null });
+    expect(child.complaints()).toBe('toolcrib: The request was cancelled.\n');
+  });
+
+  test.each([
+    ['list', []],
+    ['call', ['echo']],
+    ['call', ['echo', 'text=x']],
+    ['prompt', []],
+    ['read', []],
+  ])('ends toolcrib %s %j while a list does not come', async (command, words) => {
+    const asked = deferred();
+    const made = await makeUp(({ body, reply }) => {
+      if (body['method'] === 'server/discover')
+        return reply({
+          supportedVersions: ['2026-07-28'],
+          capabilities: { tools: {}, prompts: {}, resources: {} },
+        });
+      asked.resolve();
+    });
+    const child = startNode([cli, command, made.url, ...words]);
+    await within(20_000, 'the list', asked.promise);
+    child.process.kill('SIGINT');
+    expect(await within(10_000, 'the end', child.exit)).toEqual({ code: 130, signal: null });
     expect(child.complaints()).toBe('toolcrib: The request was cancelled.\n');
   });
 

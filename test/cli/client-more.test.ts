@@ -11,7 +11,7 @@ import { dialogHandlers } from '../../src/cli/client/questions.ts';
 import type { QuestionContext } from '../../src/client/question-handlers.ts';
 import { cli, startNode } from '../behaviour/child.ts';
 import { runCommandLine } from '../behaviour/run-command-line.ts';
-import { open, serve } from '../client/peers.ts';
+import { makeUp, open, serve } from '../client/peers.ts';
 import { startServedSite, visit } from '../sign-in-site.ts';
 import { within } from '../within.ts';
 
@@ -108,6 +108,58 @@ test('toolcrib watch prints changes until Ctrl-C, and exits with 0', async () =>
   await expect.poll(change, { timeout: 10_000 }).toMatch(/"event":"tools changed","tools":\["late_1"/);
   child.process.kill('SIGINT');
   expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('toolcrib watch ends when nobody reads on', async () => {
+  const registry = library();
+  const child = startNode([cli, 'watch', await serve(registry), '--json']);
+  await child.outputUntil('"watching"');
+  child.process.stdout.destroy();
+  let count = 0;
+  const change = (): number | null => {
+    registry.registerTool(defineTool({ name: `late_${++count}`, description: 'Comes late.' }, () => 'late'));
+    return child.process.exitCode;
+  };
+  await expect.poll(change).toBe(0);
+});
+
+test('toolcrib watch goes on when the stream of changes breaks off', async () => {
+  let opened = 0;
+  const made = await makeUp((got) => {
+    if (got.body['method'] === 'server/discover')
+      return got.reply({ supportedVersions: ['2026-07-28'], capabilities: { tools: { listChanged: true } } });
+    if (got.body['method'] !== 'subscriptions/listen') return false;
+    const send = got.stream();
+    const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': String(got.body['id']) } };
+    send({ method: 'notifications/subscriptions/acknowledged', params });
+    if (++opened === 1) return void got.response.end();
+    send({ method: 'notifications/tools/list_changed', params });
+  });
+  const child = startNode([cli, 'watch', made.url]);
+  expect(await child.outputUntil('tools changed')).toContain('watching');
+  expect(child.complaints()).toBe('');
+  child.process.kill('SIGINT');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('toolcrib watch says so at a server that does not promise to tell of changes, and waits', async () => {
+  const made = await makeUp(() => false);
+  const child = startNode([cli, 'watch', made.url]);
+  await child.outputUntil('watching');
+  await expect.poll(() => made.methods()).toContain('subscriptions/listen');
+  expect(child.complaints()).toBe('toolcrib: The server does not promise to tell of changes.\n');
+  child.process.kill('SIGINT');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('toolcrib prompt saves pictures in the folder that is named', async () => {
+  const block = { type: 'image', data: Buffer.from('x').toString('base64'), mimeType: 'image/png' };
+  const made = await makeUp(({ body, reply }) =>
+    body['method'] === 'prompts/get' ? reply({ messages: [{ role: 'user', content: block }] }) : false,
+  );
+  const folder = temporaryFolder();
+  const { output } = await runCommandLine(['prompt', made.url, 'draw', '--save', folder]);
+  expect(output).toContain(`image saved: ${join(folder, 'draw-1.png')} (image/png, 1 bytes)\n`);
 });
 
 describe('questions of a server', () => {
@@ -276,8 +328,41 @@ describe('toolcrib login', () => {
     }
     expect(await runCommandLine(['list', site.url], env)).toMatchObject({ code: 0 });
 
-    expect(await runCommandLine(['logout', site.url], env)).toMatchObject({ code: 0 });
+    const logout = await runCommandLine(['logout', site.url], env);
+    expect(logout).toMatchObject({ code: 0, output: `Signed out of ${site.url}.\n` });
     expect(await runCommandLine(['list', site.url], env)).toMatchObject({ code: 5 });
+    const again = await runCommandLine(['logout', site.url], env);
+    expect(again).toMatchObject({ code: 0, output: `Nobody was signed in to ${site.url}.\n` });
+  });
+
+  test('does not claim a sign-in at a server that asked for none', async () => {
+    const url = await serve(library());
+    const home = temporaryFolder();
+    const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), CI: '1' };
+    expect(await runCommandLine(['login', url], env)).toMatchObject({
+      code: 0,
+      output: `${url} lists its tools without a sign-in, so there was none.\n`,
+    });
+    const { output } = await runCommandLine(['login', url, '--json'], env);
+    expect(JSON.parse(output)).toEqual({ server: url, signedIn: false });
+  });
+
+  test('sends the headers of an entry, and refuses one with a credential that goes before a sign-in', async () => {
+    const made = await makeUp(() => false);
+    const home = temporaryFolder();
+    const file = join(home, 'mcp.json');
+    const far = { url: made.url, headers: { 'X-Team': 'north' } };
+    const known = { url: made.url, headers: { authorization: 'Bearer mine' } };
+    writeFileSync(file, JSON.stringify({ mcpServers: { far, known } }));
+    const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), CI: '1' };
+    expect(await runCommandLine(['login', 'far', '--from', file], env)).toMatchObject({ code: 0 });
+    expect(made.got.map(({ request }) => request.headers['x-team'])).toEqual(['north', 'north']);
+    expect(await runCommandLine(['login', 'known', '--from', file], env)).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining(
+        '"known" has an Authorization of its own, which goes before a sign-in',
+      ),
+    });
   });
 
   test('says so at a server that takes keys alone', async () => {

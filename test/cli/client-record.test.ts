@@ -88,7 +88,7 @@ test('a replayed recording gives the recorded responses with their progress, and
   expect(await client.callTool('double', { n: 21 }, { onProgress }).text()).toBe('42');
   expect(told).toEqual([{ progress: 1, total: 2 }]);
   await expect(client.callTool('double', { n: 4 })).rejects.toThrow(
-    'The recording has no answer to tools/call {"name":"double","arguments":{"n":4}',
+    'The recording has no answer to tools/call {"name":"double","arguments":{"n":4}}; record it again.',
   );
 });
 

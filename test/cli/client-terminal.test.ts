@@ -73,3 +73,21 @@ test('at a terminal the end of the input cancels one question, and the next is a
   expect(await terminal.exit).toBe(0);
   expect(terminal.shown().match(/"action": "\w+"/g)).toEqual(['"action": "cancel"', '"action": "accept"']);
 });
+
+test('an agreement that cannot be kept holds for this time, and says so', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-terminal-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'mcp.json');
+  const program = join(import.meta.dirname, 'fixtures/sdk-server.mjs');
+  writeFileSync(
+    file,
+    JSON.stringify({ mcpServers: { sdk: { command: process.execPath, args: [program] } } }),
+  );
+  const settings = join(file, 'settings');
+  const terminal = atTerminal([cli, 'list', 'sdk', '--from', file], { XDG_CONFIG_HOME: settings });
+  await terminal.until('Go on, now and while it stays the same? [y/N] ');
+  terminal.type('y\r');
+  expect(await terminal.exit).toBe(0);
+  expect(terminal.shown()).toContain('The answer cannot be kept (ENOTDIR), so you will be asked again.');
+  expect(terminal.shown()).toContain('forecast');
+});

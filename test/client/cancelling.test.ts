@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Cancelled, ToolTimeout, type Client, type HttpOptions } from '../../src/index.ts';
 import { connectStdio } from '../../src/node.ts';
 import { answerHandshake } from '../gateway/bridge.ts';
+import { within } from '../within.ts';
 import { makeUp, open, standard } from './peers.ts';
 
 const SECRET = 'hunter2-of-ada';
@@ -120,4 +121,20 @@ test('over HTTP on 2026-07-28 the end of the connection tells of a cancelled cal
   const all = server.got.map(({ text, request }) => text + request.rawHeaders.join('\n')).join('\n');
   expect(all).not.toContain(SECRET);
   expect(server.methods()).not.toContain('notifications/cancelled');
+});
+
+test('a call can be stopped while the definitions it needs do not come', async () => {
+  const server = await makeUp((got) => (got.body['method'] === 'tools/list' ? undefined : standard(got)));
+  const client = await open(server.url);
+  const stop = new AbortController();
+  const calls = [
+    client.callTool('echo', {}, { signal: stop.signal }),
+    client.startTask('echo', {}, { signal: stop.signal }),
+  ];
+  const ended = Promise.allSettled(calls);
+  await expect.poll(() => server.methods()).toContain('tools/list');
+  stop.abort(new Error(SECRET));
+  for (const outcome of await within(5_000, 'the stopped calls', ended))
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'cancelled' } });
+  expect(server.methods()).not.toContain('tools/call');
 });

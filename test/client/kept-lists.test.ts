@@ -79,6 +79,15 @@ test('a program that follows a resource whose changes the server does not announ
   await expect.poll(() => warnings).toEqual(['The server does not announce changes of note://b.']);
 });
 
+test('a program that follows a resource of a server without a stream for changes is warned', async () => {
+  const server = await makeUp(() => false);
+  const client = await open(server.url);
+  const warnings: string[] = [];
+  client.on('warning', (text) => warnings.push(text));
+  await client.subscribe('note://a');
+  await expect.poll(() => warnings).toEqual(['The server does not announce changes of note://a.']);
+});
+
 test('what was kept is loaded again when the stream of changes is opened anew', async () => {
   const server = await makeUp((got) => {
     if (got.body['method'] === 'prompts/list')

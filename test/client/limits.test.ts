@@ -94,7 +94,7 @@ test.each(STEPS)(
     const failure = connect(server.url, { clock, logLevel: 'info', timeouts: { connectMs: 1_000 } });
     await expect(within(5_000, 'connecting to fail', failure)).rejects.toMatchObject({
       code: 'timed_out',
-      message: `${last} had no answer within the 1 s that connecting may take.`,
+      message: `${server.url}: ${last} had no answer within the 1 s that connecting may take.`,
     });
   },
 );

@@ -84,3 +84,22 @@ test('a server with many bad skills causes a few warnings only', async () => {
   expect(await listSkills(client, { onWarning: (text) => warnings.push(text) })).toEqual([]);
   expect(warnings).toHaveLength(21);
 });
+
+test('a SKILL.md that is no text is an error of the server', async () => {
+  const bytes = Buffer.from([0xff, 0xfe, 0xfd]);
+  const uri = 'skill://acme/pay/SKILL.md';
+  const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  const skill = skillOf('acme/pay', { resources: [{ uri, digest, size: bytes.length }] });
+  const server = await makeUp(({ body, reply }) => {
+    const cached = { ttlMs: 0, cacheScope: 'private' };
+    if (body['method'] === 'skills/list') return reply({ skills: [skill], ...cached });
+    if (body['method'] !== 'resources/read') return false;
+    return reply({ contents: [{ uri, blob: bytes.toString('base64') }], ...cached });
+  });
+  const client = await open(server.url);
+  const [listed] = await listSkills(client);
+  await expect(loadSkill(client, listed!)).rejects.toMatchObject({
+    code: 'invalid_answer',
+    message: 'The server sent a SKILL.md that is not UTF-8.',
+  });
+});

@@ -239,3 +239,15 @@ function old(got: Got, session: () => string): boolean | void {
       got.response.writeHead(202).end();
   }
 }
+
+test('a call whose connection is closed may have been carried out, and says so', async () => {
+  const server = await makeUp(({ body, request }) =>
+    body['method'] === 'tools/call' ? void request.socket.destroy() : false,
+  );
+  const client = await open(server.url);
+  await expect(client.callTool('echo')).rejects.toMatchObject({
+    code: 'upstream_unavailable',
+    message: `${server.url} closed the connection without an answer; whether the request was carried out is not known.`,
+  });
+  expect(server.methods().filter((method) => method === 'tools/call')).toHaveLength(1);
+});

@@ -19,7 +19,7 @@ import {
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Cancelled, defineTool, type Client, type HttpOptions } from '../../src/index.ts';
 import { connectStdio } from '../../src/node.ts';
-import { open, serve } from './peers.ts';
+import { makeUp, open, said, serve } from './peers.ts';
 
 const fixture = join(import.meta.dirname, 'fixtures/task-server.mjs');
 
@@ -172,3 +172,25 @@ async function dispatch(url: string, request: Message): Promise<unknown> {
   });
   return answer.json();
 }
+
+test('a task is followed on where a connection was closed while it was looked at', async () => {
+  let looks = 0;
+  const at = '2026-11-01T00:00:00Z';
+  const task = {
+    taskId: 'one',
+    status: 'working',
+    createdAt: at,
+    lastUpdatedAt: at,
+    ttlMs: null,
+    pollIntervalMs: 50,
+  };
+  const made = await makeUp(({ body, reply, request }) => {
+    if (body['method'] === 'tools/call') return reply({ ...task, resultType: 'task' });
+    if (body['method'] !== 'tasks/get') return false;
+    if (++looks === 2) return void request.socket.destroy();
+    return reply(looks === 1 ? task : { ...task, status: 'completed', result: said('done') });
+  });
+  const follower = await open(made.url);
+  expect(await follower.callTool('echo').text()).toBe('done');
+  expect(looks).toBe(3);
+});

@@ -87,7 +87,7 @@ const readers: readonly (readonly [string, (content: readonly ContentBlock[]) =>
         readResource: async (uri) => Promise.resolve({ contents: [{ uri }] }),
       }),
   ],
-  ['shown in a terminal', (content) => showContent(content, { folder, name: 'x', isTerminal: true })],
+  ['shown in a terminal', (content) => showContent(content, { folder, name: 'x', look: 'coloured' })],
 ];
 
 const INFO = { name: 'x', version: '1' };

@@ -1,3 +1,4 @@
+import { isCount } from '../../base/secret-spellings.ts';
 import { Secrets } from '../../observe/secrets.ts';
 import { inOne, literal, variableFrom } from './new-entry.ts';
 
@@ -119,7 +120,7 @@ const formats = new Secrets();
 
 // Better one variable too many than one secret in a file that is shared.
 function isSecret(name: string, value: string): boolean {
-  if (value === '') return false;
+  if (value === '' || isCount(name, value)) return false;
   if (TELLING_NAME.test(name)) return true;
   if (formats.redact(value) !== value) return true;
   if (PLAIN_VALUE.test(value)) return false;

@@ -2,7 +2,7 @@ import { formatComplaint } from '../../config/complaint.ts';
 import type { AgentConfig } from '../../host/agent-config.ts';
 import { FORMAT_NAMES } from '../../host/files/foreign-draft.ts';
 import { firstLine } from '../client/readable.ts';
-import { concealInComplaints, withoutConcealed } from '../complain.ts';
+import { concealInComplaints, valuesWithoutConcealed, withoutConcealed } from '../complain.ts';
 import { formatJson, formatTable } from '../table.ts';
 import { agentFiles, nameOfModule, readAgentFiles, type FoundFile } from './find-agents.ts';
 import { knownServers } from './known-servers.ts';
@@ -33,7 +33,7 @@ export async function listAgents(files: readonly string[], flags: ListAgentsFlag
   const taken = new Set<string>();
   const rows = found.flatMap((file) => rowsOf(file)).map((row) => hidden(row, taken));
   if (flags.json) {
-    process.stdout.write(withoutConcealed(formatJson({ agents: rows }, 2)));
+    process.stdout.write(formatJson(valuesWithoutConcealed({ agents: rows }), 2));
     return;
   }
   const cells = rows.map(({ name, format, state, servers, file }) => [

@@ -11,7 +11,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 export function hasBrowser(): boolean {
   const { env, platform } = process;
   if (env['SSH_CONNECTION'] || env['CI']) return false;
-  return platform !== 'linux' || Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
+  return platform !== 'linux' || [env['DISPLAY'], env['WAYLAND_DISPLAY']].some(Boolean);
 }
 
 /** Opens a page in the person's browser, without a shell; fails if there is none. */

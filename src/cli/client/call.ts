@@ -1,6 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import type { CallResult } from '../../client/calls/call-result.ts';
 import type { Client } from '../../client/client.ts';
+import { unlessStopped } from '../../client/server-questions.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { complain } from '../complain.ts';
 import { formatExact, printable } from '../table.ts';
@@ -8,6 +9,7 @@ import { exitCodes } from './exit-codes.ts';
 import { toolIn } from './list.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { readableJson } from './readable.ts';
+import { lookFor } from './render-markdown.ts';
 import { showContent } from './show-content.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
 import { argumentsFrom, knownNames, typedArguments, unknownNames } from './typed-arguments.ts';
@@ -33,7 +35,7 @@ export async function call(
   await withClient({
     meant,
     talk: async (client, signal) => {
-      const schema = await schemaOf(client, tool, pairs);
+      const schema = await unlessStopped(signal, schemaOf(client, tool, pairs));
       const typed = typedArguments(pairs, schema);
       const args = { ...given, ...typed };
       for (const name of unknownNames(typed, schema)) complain(notThere(tool, name, schema));
@@ -69,7 +71,7 @@ async function callShowingProgress(client: Client, { tool, args, signal }: ToolC
   } catch (error) {
     // Says which tools there are instead.
     if (error instanceof ToolcribError && error.code === 'unknown_tool')
-      toolIn(await client.listTools(), tool);
+      toolIn(await unlessStopped(signal, client.listTools()), tool);
     throw error;
   } finally {
     bar?.clear();
@@ -78,8 +80,8 @@ async function callShowingProgress(client: Client, { tool, args, signal }: ToolC
 
 // Blocks if they say anything, else the data.
 async function show(result: CallResult, tool: string, { save = '.' }: CallFlags): Promise<string> {
-  const isTerminal = process.stdout.isTTY;
-  const text = await showContent(result.content, { folder: save, name: tool, isTerminal });
+  const look = lookFor(process.stdout);
+  const text = await showContent(result.content, { folder: save, name: tool, look });
   if (text.trim() !== '') return text;
   if (result.structuredContent !== undefined) return formatExact(result.data({ exact: true }));
   return result.isError ? `${printable(tool)} failed and gave no reason.\n` : '';

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CallFlags } from './call.ts';
 import type { ListFlags } from './list.ts';
 import type { LoginFlags } from './login.ts';
+import type { PromptFlags } from './prompt.ts';
 import type { ReadFlags } from './read.ts';
 import type { ServerFlags } from './target.ts';
 import type { ServersFlags } from '../servers/servers.ts';
@@ -37,7 +38,8 @@ export function declareClientCommands(program: Command): void {
   withServer(program.command('prompt'))
     .description('show the messages of a prompt of a server, or list its prompts')
     .argument('[words...]', `TARGET [PROMPT] [key=value...]: ${TARGET}`)
-    .action(async (words: string[], flags: ServerFlags) =>
+    .option('--save <folder>', 'where pictures and sounds are saved; the current folder unless set')
+    .action(async (words: string[], flags: PromptFlags) =>
       (await import('./prompt.ts')).prompt(words, serverCommand, flags),
     );
   withServer(program.command('complete'))
@@ -52,13 +54,19 @@ export function declareClientCommands(program: Command): void {
     .action(async (words: string[], flags: ServerFlags) =>
       (await import('./watch.ts')).watch(words, serverCommand, flags),
     );
-  withServer(program.command('doctor'))
+  withTarget(program.command('doctor'))
     .description('try a server step by step, and say what to do about the first step that fails')
     .argument('[words...]', `TARGET: ${TARGET}`)
+    .option('--json', 'print JSON, for other programs')
     .action(async (words: string[], flags: ServerFlags) =>
       (await import('../doctor/doctor.ts')).doctor(words, serverCommand, flags),
     );
   declareSignIn(program);
+  declareFiles(program);
+}
+
+// Of recordings, and of servers by name.
+function declareFiles(program: Command): void {
   program
     .command('replay')
     .description('be a server over standard input and output that answers from a recording')

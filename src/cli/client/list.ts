@@ -3,6 +3,7 @@ import { exactly } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
 import { RemoteError } from '../../client/errors.ts';
+import { unlessStopped } from '../../client/server-questions.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { formatExact, formatTable, printable, printableLines } from '../table.ts';
 import { firstLine, readable } from './readable.ts';
@@ -26,8 +27,8 @@ export async function list(
     throw new ToolcribError('invalid_setup', `"${more}" is one word too many: name one tool or none.`);
   await withClient({
     meant,
-    talk: async (client) => {
-      const all = await toolsOf(client);
+    talk: async (client, signal) => {
+      const all = await unlessStopped(signal, toolsOf(client));
       const tools = wanted === undefined ? all : [toolIn(all, wanted)];
       process.stdout.write(await show(tools, flags, wanted === undefined ? 'all' : 'one'));
     },

@@ -25,3 +25,10 @@ test('a bar stays on one line, no wider than the screen, and is erased at the en
   bar.clear();
   expect(written).toEqual(['\r\u001B[K[######............', '\r\u001B[K[############......', '\r\u001B[K']);
 });
+
+test('a bar stays on one line of a terminal that does not know its width', () => {
+  const written: string[] = [];
+  const bar = createProgressBar({ columns: 0, write: (text) => written.push(text) }, () => 0);
+  bar.show({ progress: 1, message: 'x'.repeat(200) });
+  expect(written[0]!.length).toBe('\r\u001B[K'.length + 79);
+});

@@ -12,6 +12,16 @@ export interface Screen {
   write(text: string): unknown;
 }
 
+/** Whether a screen shows colours, and the person wants them. */
+export function hasColours({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): boolean {
+  return isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}
+
+/** How many letters fit into a line; a terminal that does not know its width says 0. */
+export function widthOf({ columns = 0 }: Screen): number {
+  return columns > 0 ? columns : 80;
+}
+
 /** Shows how far a call is, on one line that is drawn again. */
 export interface ProgressBar {
   show(progress: Progress): void;
@@ -33,7 +43,7 @@ export function createProgressBar(screen: Screen, now: () => number): ProgressBa
       isShown = true;
       screen.write(
         `${CLEAR}${Array.from(line)
-          .slice(0, (screen.columns ?? 80) - 1)
+          .slice(0, widthOf(screen) - 1)
           .join('')}`,
       );
     },

@@ -3,8 +3,10 @@ import { exactly } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
 import { mayHave } from '../../client/opening/handshake.ts';
+import { unlessStopped } from '../../client/server-questions.ts';
 import { formatExact, formatTable } from '../table.ts';
 import { firstLine } from './readable.ts';
+import { lookFor } from './render-markdown.ts';
 import { showResource } from './show-content.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
 import { withClient } from './with-client.ts';
@@ -27,7 +29,7 @@ export async function read(
   await withClient({
     meant,
     talk: async (client, signal) => {
-      if (uri === undefined) return listAll(client, flags);
+      if (uri === undefined) return unlessStopped(signal, listAll(client, flags));
       const result = await client.readResource(uri, { signal });
       process.stdout.write(flags.json ? formatExact(exactly(result)) : await show(result['contents'], flags));
     },
@@ -35,7 +37,7 @@ export async function read(
 }
 
 async function show(contents: unknown, { save = '.' }: ReadFlags): Promise<string> {
-  const options = { folder: save, name: 'resource', isTerminal: process.stdout.isTTY };
+  const options = { folder: save, name: 'resource', look: lookFor(process.stdout) };
   const parts: string[] = [];
   for (const part of Array.isArray(contents) ? (contents as unknown[]) : []) {
     const text = isObject(part) ? await showResource(part, options) : '';

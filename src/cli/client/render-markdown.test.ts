@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { renderMarkdown } from './render-markdown.ts';
+import { lookFor, renderMarkdown } from './render-markdown.ts';
 
 const plain = (text: string): string => stripVTControlCharacters(renderMarkdown(text));
 
@@ -13,6 +13,21 @@ test('headings, emphasis and code are shown without their marks', () => {
 
 test('tables are aligned', () => {
   expect(plain('| a | long |\n| --- | :-: |\n| **one** | x \\| y |\n| 2 |')).toBe('a    long\none  x | y\n2');
+});
+
+test('without colours only tables are laid out, and every mark stays', () => {
+  const text = '# Title\nSome **bold** and `code`\n> quoted\n```js\nlet x;\n```';
+  expect(renderMarkdown(text, 'plain')).toBe(text);
+  expect(renderMarkdown('| a | long |\n|-|-|\n| one | x |', 'plain')).toBe('a    long\none  x');
+});
+
+test('colours are shown only at a terminal whose user wants them', () => {
+  const screen = { isTTY: true, write: () => true };
+  expect(lookFor(screen, { TERM: 'xterm' })).toBe('coloured');
+  expect(lookFor(screen, { TERM: 'xterm', NO_COLOR: '' })).toBe('coloured');
+  expect(lookFor(screen, { TERM: 'xterm', NO_COLOR: '1' })).toBe('plain');
+  expect(lookFor(screen, { TERM: 'dumb' })).toBe('plain');
+  expect(lookFor({ ...screen, isTTY: false }, { TERM: 'xterm' })).toBe('raw');
 });
 
 test.each([

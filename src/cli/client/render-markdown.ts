@@ -1,3 +1,5 @@
+import { hasColours, type Screen } from './progress-bar.ts';
+
 const BOLD = '\u001B[1m';
 const DIM = '\u001B[2m';
 const CODE = '\u001B[36m';
@@ -7,8 +9,17 @@ const PLAIN = '\u001B[0m';
 const WIDEST = 60;
 const MOST_COLUMNS = 50;
 
+/** How Markdown is shown: as it came, with its tables laid out, or with colours for its marks as well. */
+export type Look = 'raw' | 'plain' | 'coloured';
+
+/** How Markdown is shown on a screen; where nobody sees it, it stays as it came. */
+export function lookFor(screen: Screen, env: NodeJS.ProcessEnv = process.env): Look {
+  if (screen.isTTY !== true) return 'raw';
+  return hasColours(screen, env) ? 'coloured' : 'plain';
+}
+
 /** Markdown, laid out for a terminal: headings, emphasis, code and tables; other text stays as it is. */
-export function renderMarkdown(text: string): string {
+export function renderMarkdown(text: string, look: Exclude<Look, 'raw'> = 'coloured'): string {
   const lines = text.split('\n');
   const shown: string[] = [];
   let isCode = false;
@@ -16,13 +27,16 @@ export function renderMarkdown(text: string): string {
     const line = lines[at]!;
     if (/^\s*```/.test(line)) {
       isCode = !isCode;
+      // Without colours the marks alone tell what is meant.
+      if (look === 'plain') shown.push(line);
       continue;
     }
     const table = isCode ? 0 : tableLength(lines, at);
     if (table > 0) {
-      for (const row of renderTable(lines.slice(at, at + table))) shown.push(row);
+      for (const row of renderTable(lines.slice(at, at + table), look)) shown.push(row);
       at += table - 1;
-    } else shown.push(isCode ? `  ${CODE}${line}${PLAIN}` : renderLine(line));
+    } else if (look === 'plain') shown.push(line);
+    else shown.push(isCode ? `  ${CODE}${line}${PLAIN}` : renderLine(line));
   }
   return shown.join('\n');
 }
@@ -57,7 +71,7 @@ function tableLength(lines: readonly string[], at: number): number {
   return end - at;
 }
 
-function renderTable(lines: readonly string[]): string[] {
+function renderTable(lines: readonly string[], look: Look): string[] {
   const rows = lines.filter((_, at) => at !== 1).map(cellsOf);
   const columns = rows.reduce((most, { length }) => Math.max(most, length), 0);
   if (columns > MOST_COLUMNS) return [...lines];
@@ -70,7 +84,7 @@ function renderTable(lines: readonly string[]): string[] {
       return cell + ' '.repeat(Math.max(0, width - lengthOf(cell)));
     });
     const text = cells.join('  ').trimEnd();
-    return at === 0 ? `${BOLD}${text}${PLAIN}` : text;
+    return at === 0 && look === 'coloured' ? `${BOLD}${text}${PLAIN}` : text;
   });
 }
 

@@ -117,7 +117,8 @@ function standIn({ method, params }: Message, recorded: ReadonlyMap<string, Reco
     return { result: { protocolVersion: params['protocolVersion'], capabilities, serverInfo } };
   }
   if (method === 'server/discover') return { error: { code: -32601, message: 'Not in the recording.' } };
-  const asked = writeExact(params ?? {})!.slice(0, 200);
+  const { _meta, ...own } = isObject(params) ? params : {};
+  const asked = writeExact(own)!.slice(0, 200);
   const message = `The recording has no answer to ${String(method)} ${asked}; record it again.`;
   return { error: { code: -32603, message } };
 }

@@ -4,7 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { formatJson, printable } from '../table.ts';
 import { readable } from './readable.ts';
-import { renderMarkdown } from './render-markdown.ts';
+import { renderMarkdown, type Look } from './render-markdown.ts';
 
 /** How content of a server is shown. */
 export interface ShowOptions {
@@ -12,8 +12,8 @@ export interface ShowOptions {
   readonly folder: string;
   /** The name of saved files; a number is appended. */
   readonly name: string;
-  /** Whether Markdown is laid out for a terminal. */
-  readonly isTerminal: boolean;
+  /** How Markdown is laid out. */
+  readonly look: Look;
 }
 
 /** Content blocks as text; other blocks are saved to files, and the names of these are shown. */
@@ -45,8 +45,8 @@ export async function showResource(
   return wordOf(resource['uri'], 'without an address');
 }
 
-function showText(text: string, { isTerminal }: ShowOptions): string {
-  return isTerminal ? renderMarkdown(readable(text)) : readable(text);
+function showText(text: string, { look }: ShowOptions): string {
+  return look === 'raw' ? readable(text) : renderMarkdown(readable(text), look);
 }
 
 function wordOf(value: unknown, otherwise: string): string {

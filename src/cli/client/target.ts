@@ -4,7 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { SignInOptions } from '../../client/sign-in/options.ts';
 import type { ClientOptions, HttpOptions } from '../../client/options.ts';
-import type { Target } from '../../config/foreign-entry.ts';
+import type { Target, UrlTarget } from '../../config/foreign-entry.ts';
 import { environmentProxies } from '../../net/proxies.ts';
 import { concealInComplaints } from '../complain.ts';
 import { credentialsFolder } from '../servers/places.ts';
@@ -94,7 +94,7 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
   if (flags.env) throw missing('--env is for servers that are started; use --header "NAME: VALUE" instead.');
   const { connect } = await import('../../client/connect.ts');
   const { url, transport } = target;
-  const headers = { ...lowerCase(target.headers ?? {}), ...headersOf(flags) };
+  const headers = headersFor(target, flags);
   const signedIn = 'authorization' in headers ? undefined : await keptSignIn(url, flags);
   const authorizer = options.authorizer ?? signedIn;
   return connect(url, {
@@ -147,6 +147,11 @@ function readPem(file: string): string {
   } catch {
     throw missing(`${file} cannot be read; name a PEM file.`);
   }
+}
+
+/** The headers that are sent to a server: those of its entry, and over them those of the command line. */
+export function headersFor({ headers = {} }: UrlTarget, flags: ServerFlags): Record<string, string> {
+  return { ...lowerCase(headers), ...headersOf(flags) };
 }
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -1,6 +1,8 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { exactly, writeExact } from '../../base/exact-json.ts';
+import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
+import { complain, withoutConcealed } from '../complain.ts';
 import { formatExact, printable } from '../table.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
 import { withClient } from './with-client.ts';
@@ -22,11 +24,25 @@ export async function watch(
         void process.stdout.write(flags.json ? formatExact(told, '') : lineOf(told));
       const ended = follow(client, tell);
       for (const uri of rest) await client.subscribe(uri);
-      tell({ event: 'watching', server: client.label });
+      tell({ event: 'watching', server: withoutConcealed(client.label) });
+      if (!mayTell(client)) complain('The server does not promise to tell of changes.');
       const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-      await Promise.race([stopped, ended]);
+      // Nobody reads on, such as behind `head`.
+      const unread = new Promise<void>((resolve) => void process.stdout.once('error', () => resolve()));
+      // Between two streams of changes nothing else keeps this process.
+      const alive = setInterval(() => {}, LONG_MS);
+      await Promise.race([stopped, ended, unread]).finally(() => clearInterval(alive));
     },
   });
+}
+
+const LONG_MS = 60_000;
+
+function mayTell({ server: { capabilities, isAssumed } }: Client): boolean {
+  const parts = ['tools', 'prompts', 'resources'].map((name) => capabilities[name]).filter(isObject);
+  return (
+    isAssumed === true || parts.some((part) => part['listChanged'] === true || part['subscribe'] === true)
+  );
 }
 
 function follow(client: Client, tell: (told: Told) => void): Promise<never> {

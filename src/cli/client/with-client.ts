@@ -1,8 +1,8 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { exactly } from '../../base/exact-json.ts';
 import type { Client } from '../../client/client.ts';
-import { SignInNeeded } from '../../client/errors.ts';
-import { complain, withoutConcealed } from '../complain.ts';
+import { RemoteError, SignInNeeded } from '../../client/errors.ts';
+import { complain, valuesWithoutConcealed } from '../complain.ts';
 import { formatExact } from '../table.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { watchInterrupts } from './interrupts.ts';
@@ -37,7 +37,7 @@ export async function withClient(conversation: ServerTalk): Promise<void> {
       await client.close();
     }
   } catch (error) {
-    reportFailure(error, flags);
+    reportFailure(error, flags, meant.name);
   } finally {
     interrupts.stop();
     recorder?.close();
@@ -45,23 +45,37 @@ export async function withClient(conversation: ServerTalk): Promise<void> {
 }
 
 /** Explains a failure to the person, and with `--json` also to a program; sets the exit code. */
-export function reportFailure(error: unknown, { json = false }: Pick<ServerFlags, 'json'>): void {
+export function reportFailure(
+  error: unknown,
+  { json = false }: Pick<ServerFlags, 'json'>,
+  target = 'TARGET',
+): void {
   if (!(error instanceof ToolcribError)) throw error;
-  const { code, message } = error;
-  const remedy = error instanceof SignInNeeded ? SIGN_IN : '';
-  const said = lastWordsOf(error);
-  complain(`${message}${said === undefined ? '' : `\n${said}`}${remedy}`);
-  // Output for programs ends up in logs as well.
-  const facts = { code, message, ...(error.data && (exactly(error.data) as object)) };
-  if (json) process.stdout.write(withoutConcealed(formatExact({ error: facts }, '')));
+  const own = { code: error.code, message: error.message };
+  complain(explain(error, target));
+  const said = error.data && (exactly(error.data) as object);
+  // What a server adds must not take the place of what failed. Output for programs ends up in logs as well.
+  const facts = { ...own, ...said, ...own };
+  if (json) process.stdout.write(formatExact({ error: valuesWithoutConcealed(facts) }, ''));
   process.exitCode = exitCodeOf(error);
 }
 
-const SIGN_IN = '\nRun toolcrib login TARGET, or give a credential with --key or --header.';
+/** A failure in words for a person: also what a program said last, and how to sign in. */
+export function explain(error: ToolcribError, target = 'TARGET'): string {
+  const said = lastWordsOf(error);
+  return [
+    error instanceof RemoteError ? `The server answered with an error: ${error.message}` : error.message,
+    ...(said === undefined ? [] : [said]),
+    ...(error instanceof SignInNeeded
+      ? [`Run toolcrib login ${target}, or give a credential with --key or --header.`]
+      : []),
+  ].join('\n');
+}
 
-/** What a program wrote to its error output before it ended. */
+/** What a program wrote to its error output before it ended, or instead of an answer. */
 export function lastWordsOf({ code, cause }: ToolcribError): string | undefined {
-  return code === 'upstream_unavailable' && isLastWords(cause) ? cause.message : undefined;
+  const isSilent = code === 'upstream_unavailable' || code === 'timed_out';
+  return isSilent && isLastWords(cause) ? cause.message : undefined;
 }
 
 // Other causes are errors of the network, which the message names.

@@ -102,6 +102,30 @@ test('toolcrib doctor checks the sign-in, and says how to sign in if nobody has'
   expect(await examined([site.url], env)).toMatchObject({ code: 5, steps: { length: 5 } });
 });
 
+test('toolcrib doctor, and any other command, says that a credential is not accepted', async () => {
+  const made = await makeUp(({ response }) => void response.writeHead(401).end());
+  const given = [
+    ['--key', 'wrong-key'],
+    ['--header', 'X-API-Key: wrong-key'],
+  ];
+  for (const more of given) {
+    const { code, output } = await runCommandLine(['doctor', made.url, ...more]);
+    expect(code).toBe(5);
+    expect(output).toContain(`failed   transport     ${made.url} does not accept this credential.\n`);
+    expect(output).toContain('whether a credential is the right one.\n');
+    const listed = await runCommandLine(['list', made.url, ...more]);
+    expect(listed).toMatchObject({
+      code: 5,
+      complaints: expect.stringContaining('does not accept this credential.'),
+    });
+  }
+  const { complaints } = await runCommandLine(['list', made.url, '--header', 'X-Team: north']);
+  expect(complaints).toBe(
+    `toolcrib: ${made.url} wants to know who is calling.\n` +
+      `Run toolcrib login ${made.url}, or give a credential with --key or --header.\n`,
+  );
+});
+
 test('toolcrib doctor accepts the tokens of a client that was registered by hand', async () => {
   const site = await startServedSite();
   site.authority.metadata = { registration_endpoint: undefined };

@@ -47,12 +47,13 @@ export async function doctor(
 async function examine({ name, run, remedy }: Step): Promise<Examined> {
   try {
     const found = await run();
-    if (typeof found === 'string') return { step: name, state: 'ok', found };
+    if (typeof found === 'string') return { step: name, state: 'ok', found: withoutConcealed(found) };
     return { step: name, state: 'skipped', found: found.skipped };
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error;
     process.exitCode = exitCodeOf(error);
-    return { step: name, state: 'failed', found: explain(error), remedy };
+    const found = withoutConcealed(explain(error));
+    return { step: name, state: 'failed', found, remedy: withoutConcealed(remedy) };
   }
 }
 
@@ -60,7 +61,7 @@ function explain(error: ToolcribError): string {
   const lines = lastWordsOf(error)?.split('\n') ?? [];
   const said = lines.map((line) => line.trim()).filter((line) => line !== '');
   if (said.length === 0) return error.message;
-  return withoutConcealed(`${error.message} It wrote: ${said.join(' | ')}`);
+  return `${error.message} It wrote: ${said.join(' | ')}`;
 }
 
 function lineOf({ step, state, found, remedy }: Examined): string {

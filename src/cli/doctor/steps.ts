@@ -5,12 +5,19 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
 import { SignInNeeded } from '../../client/errors.ts';
-import { describeFailure, reasonFor } from '../../client/http/failure.ts';
+import { bringsCredential, describeFailure, reasonFor } from '../../client/http/failure.ts';
 import { mayHave } from '../../client/opening/handshake.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { environmentProxies, proxyFor } from '../../net/proxies.ts';
 import { signInSteps } from './sign-in-steps.ts';
-import { certificates, openTarget, type ServerFlags, type Target, type UrlTarget } from '../client/target.ts';
+import {
+  certificates,
+  headersFor,
+  openTarget,
+  type ServerFlags,
+  type Target,
+  type UrlTarget,
+} from '../client/target.ts';
 
 /** One thing to try. */
 export interface Step {
@@ -127,7 +134,7 @@ function transportStep(target: UrlTarget, flags: ServerFlags, visit: Visit): Ste
   return {
     name: 'transport',
     remedy:
-      'See whether the server is running, and whether the path of the address is that of its MCP endpoint.',
+      'See whether the server is running, whether the path of the address is that of its MCP endpoint, and whether a credential is the right one.',
     async run() {
       const authorizer = {
         headers: () => ({}),
@@ -137,13 +144,13 @@ function transportStep(target: UrlTarget, flags: ServerFlags, visit: Visit): Ste
         },
         close: () => Promise.resolve(),
       };
+      const isKnown = bringsCredential(headersFor(target, flags));
       try {
-        // A credential of the command line is used from the start.
-        const isKnown = flags.key !== undefined || flags.header !== undefined;
+        // A credential that was given is used from the start.
         visit.client = await openTarget(target, flags, isKnown ? {} : { authorizer });
         return 'The server answers over HTTP.';
       } catch (error) {
-        if (!(error instanceof SignInNeeded)) throw error;
+        if (isKnown || !(error instanceof SignInNeeded)) throw error;
         visit.needsSignIn = true;
         return 'The server answers over HTTP, and wants to know who is calling.';
       }

@@ -18,6 +18,7 @@ import { loadAgentConfig } from '../../host/files/load-agent-config.ts';
 import { createServer } from '../../server/create-server.ts';
 import { createTestClient, recordingSource } from '../../testing.ts';
 import { cli, startNode } from '../../../test/behaviour/child.ts';
+import { runCommandLine } from '../../../test/behaviour/run-command-line.ts';
 import { makeProject, run, scratch, toolOf } from '../../../test/cli/projects.ts';
 
 const kinds = ['query', 'action', 'transformation'] as const;
@@ -178,6 +179,12 @@ test('init writes all files or none', async () => {
   writeFileSync(join(folder, 'tools'), 'a file where a folder is needed');
   await expect(init(folder, { yes: true })).rejects.toThrow(/cannot be written to \(E\w+\)/);
   expect(readdirSync(folder)).toEqual(['tools']);
+});
+
+test('init says so where no folder can be made', async () => {
+  const { code, complaints } = await runCommandLine(['init', '/proc/no-such-folder', '--yes']);
+  expect(code).toBe(1);
+  expect(complaints).toMatch(/^toolcrib: \/proc\/no-such-folder cannot be written to \(E\w+\)\.\n$/);
 });
 
 test.each(['My Tools', '../x', '', 'a"b', 'toolcrib', 'zod', '-x', 'x'.repeat(101)])(

@@ -1,5 +1,5 @@
-import { lstatSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { lstatSync, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 
 /** Throws if files are in the way, and names them. */
@@ -24,8 +24,7 @@ export function writeFiles(
   try {
     for (const [path, text] of files) {
       const file = join(folder, path);
-      const first = mkdirSync(dirname(file), { recursive: true });
-      if (first !== undefined) folders.push(...foldersBetween(first, dirname(file)));
+      makeFolder(dirname(file), folders);
       if (!isThere(file)) made.push(file);
       writeFileSync(file, text, { flag: overwrite ? 'w' : 'wx' });
     }
@@ -53,7 +52,20 @@ function isThere(path: string): boolean {
   }
 }
 
-function foldersBetween(first: string, last: string): string[] {
-  const steps = relative(first, last).split('/').filter(Boolean);
-  return [first, ...steps.map((_, index) => join(first, ...steps.slice(0, index + 1)))];
+// Step by step: Node's own way never ends in a folder such as /proc, which says of each new one that it is not there.
+function makeFolder(folder: string, made: string[]): void {
+  const missing: string[] = [];
+  for (let at = resolve(folder); !isFolder(at); at = dirname(at)) missing.unshift(at);
+  for (const one of missing) {
+    mkdirSync(one);
+    made.push(one);
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

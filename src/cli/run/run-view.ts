@@ -1,6 +1,6 @@
 import type { ToolMessage } from '../../host/models/model.ts';
 import type { RunEvent, RunSink } from '../../host/loop/run-events.ts';
-import { CLEAR, describeProgress, type Screen } from '../client/progress-bar.ts';
+import { CLEAR, describeProgress, hasColours, widthOf, type Screen } from '../client/progress-bar.ts';
 import { printable, printableLines } from '../table.ts';
 import { callLine, seconds } from './run-line.ts';
 
@@ -150,9 +150,7 @@ class View {
     const spinner = FRAMES[this.#frame++ % FRAMES.length]!;
     const progress = first.progress === '' ? '' : `  ${first.progress}`;
     const text = `${spinner} ${first.line}${others}${progress}  ${seconds(now() - first.began)}`;
-    // A terminal that does not know its width says 0.
-    const width = status.columns !== undefined && status.columns > 0 ? status.columns : 80;
-    const letters = Array.from(text).slice(0, width - 1);
+    const letters = Array.from(text).slice(0, widthOf(status) - 1);
     status.write(`${CLEAR}${letters.join('')}`);
     this.#isDrawn = true;
   }
@@ -174,9 +172,9 @@ interface Colours {
 }
 
 /** Colours for a terminal that wants them, and none elsewhere. */
-export function coloursFor({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): Colours {
-  const isPlain = isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb';
-  const paint = (code: number) => (text: string) => (isPlain ? text : `\u001B[${code}m${text}\u001B[0m`);
+export function coloursFor(screen: Screen, env: NodeJS.ProcessEnv = process.env): Colours {
+  const isColoured = hasColours(screen, env);
+  const paint = (code: number) => (text: string) => (isColoured ? `\u001B[${code}m${text}\u001B[0m` : text);
   return { good: paint(32), bad: paint(31), dim: paint(2) };
 }
 

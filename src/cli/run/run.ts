@@ -10,7 +10,7 @@ import { ask, canAsk } from '../client/ask.ts';
 import { exitCodes } from '../client/exit-codes.ts';
 import { watchInterrupts, type Interrupts } from '../client/interrupts.ts';
 import { reportFailure } from '../client/with-client.ts';
-import { complain, withoutConcealed } from '../complain.ts';
+import { complain, valuesWithoutConcealed } from '../complain.ts';
 import { packageVersion } from '../package-version.ts';
 import type { Grant } from '../../stages/approve/grants.ts';
 import { formatJson, formatTime, printableLines } from '../table.ts';
@@ -67,7 +67,7 @@ export async function run(reference: string, question: string | undefined, flags
   }
 }
 
-const printEvent: RunSink = (event) => void process.stdout.write(withoutConcealed(formatJson(event)));
+const printEvent: RunSink = (event) => void process.stdout.write(formatJson(valuesWithoutConcealed(event)));
 
 function replayed({
   replay: file,

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
+import { complain } from '../complain.ts';
 import { ask, isYes } from '../client/ask.ts';
 import { settingsFolder } from './places.ts';
 
@@ -27,7 +28,10 @@ export async function confirmOnce({ kind, shown, digest }: ConsentQuestion): Pro
       'Nobody can be asked whether that is all right; say so with --yes.',
     );
   if (!isYes(answer)) throw new ToolcribError('cancelled', 'Nothing was started.');
-  await rememberApproved(kind, digest);
+  await rememberApproved(kind, digest).catch((error: unknown) => {
+    const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
+    complain(`The answer cannot be kept (${code}), so you will be asked again.`);
+  });
 }
 
 /** Whether a person agreed to exactly this before. */

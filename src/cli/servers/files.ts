@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { complaintError, formatComplaint } from '../../config/complaint.ts';
 import { readEntry, type ReadEntry } from '../../config/foreign-entry.ts';
@@ -40,6 +41,14 @@ export function serverFiles(): readonly ServerFile[] {
     ...own.map((file) => ({ file, owner: 'user' as const })),
     ...project.map((file) => ({ file, owner: 'project' as const })),
   ];
+}
+
+/** Where servers are looked for: everywhere, or in the file that was named, which has to be there. */
+export function filesToRead(from: string | undefined): readonly ServerFile[] {
+  if (from === undefined) return serverFiles();
+  if (!existsSync(from))
+    throw new ToolcribError('invalid_setup', `${from} does not exist; name a file with servers with --from.`);
+  return [{ file: from, owner: 'project' }];
 }
 
 /** The servers that a file names; none if there is no such file. */

@@ -166,12 +166,30 @@ describe('a project cannot', () => {
   });
 });
 
+test('a file that is named and not there is said to be missing', async () => {
+  const from = join(folderWith({}), 'mcp.json');
+  const complaints = `toolcrib: ${from} does not exist; name a file with servers with --from.\n`;
+  expect(await runCommandLine(['list', 'x', '--from', from])).toMatchObject({ code: 1, complaints });
+  expect(await runCommandLine(['servers', '--from', from])).toMatchObject({ code: 1, complaints });
+});
+
 test('an error shows no value of the environment, as text or as JSON', async () => {
   const text = '{"mcpServers":{"x":{"command":"./not-there","args":["--token","${SECRET_VALUE}"]}}}';
   const from = join(folderWith({ 'mcp.json': text }), 'mcp.json');
   const args = ['list', 'x', '--from', from, '--yes', '--json'];
   const run = await runCommandLine(args, { SECRET_VALUE: 'do-not-show' });
   expect(run).toMatchObject({ code: 6, output: expect.stringContaining('"upstream_unavailable"') });
+  expect(run.output + run.complaints).not.toContain('do-not-show');
+});
+
+test.each([
+  ['{"command":"./not-there","args":["--token","${SECRET_VALUE}"]}', 6],
+  ['{"url":"http://127.0.0.1:1/${SECRET_VALUE}/mcp"}', 6],
+])('toolcrib doctor shows no value of the environment of %s', async (entry, code) => {
+  const from = join(folderWith({ 'mcp.json': `{"mcpServers":{"x":${entry}}}` }), 'mcp.json');
+  const run = await runCommandLine(['doctor', 'x', '--from', from, '--yes'], { SECRET_VALUE: 'do-not-show' });
+  expect(run.code).toBe(code);
+  expect(run.output).toContain('${...}');
   expect(run.output + run.complaints).not.toContain('do-not-show');
 });
 

@@ -4,7 +4,7 @@ import { concealValues } from '../../config/expand.ts';
 import { concealInComplaints, readOrComplain } from '../complain.ts';
 import { printable } from '../table.ts';
 import { confirmOnce } from './confirm-once.ts';
-import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
+import { filesToRead, readServerFile, type NamedServer } from './files.ts';
 import type { CommandTarget, ServerFlags, Target } from '../client/target.ts';
 
 /** How a server is found by name, and the options that are sent to it. */
@@ -12,10 +12,8 @@ export type FindFlags = Pick<ServerFlags, 'from' | 'yes' | 'key' | 'header'>;
 
 /** Finds a server by its name in the files of this project and of this user. */
 export async function findServer(name: string, flags: FindFlags): Promise<Target> {
-  const files: readonly ServerFile[] =
-    flags.from === undefined ? serverFiles() : [{ file: flags.from, owner: 'project' }];
   const seen: string[] = [];
-  for (const file of files) {
+  for (const file of filesToRead(flags.from)) {
     const servers = await readOrComplain(readServerFile(file));
     const found = servers.find((server) => server.name === name);
     if (found) return admit(found, flags);

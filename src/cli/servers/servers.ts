@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { formatJson, formatTable } from '../table.ts';
 import { firstLine } from '../client/readable.ts';
-import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
+import { filesToRead, readServerFile, type NamedServer, type ServerFile } from './files.ts';
 
 /** Options of `toolcrib servers`. */
 export interface ServersFlags {
@@ -20,11 +20,9 @@ interface Row {
 
 /** `toolcrib servers`: lists the servers that files of this project and this user name. */
 export async function servers(flags: ServersFlags): Promise<void> {
-  const files: readonly ServerFile[] =
-    flags.from === undefined ? serverFiles() : [{ file: flags.from, owner: 'project' }];
   const taken = new Set<string>();
   const rows: Row[] = [];
-  for (const file of files) rows.push(...(await rowsOf(file, taken)));
+  for (const file of filesToRead(flags.from)) rows.push(...(await rowsOf(file, taken)));
   if (flags.json) {
     process.stdout.write(formatJson({ servers: rows }, 2));
     return;

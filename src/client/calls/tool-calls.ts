@@ -15,7 +15,7 @@ import type { RequestOptions, Timeouts } from '../options.ts';
 import type { PagedList } from '../paged-list.ts';
 import { afterPages } from './required-pages.ts';
 import { throughRounds } from './rounds.ts';
-import type { ServerQuestions } from '../server-questions.ts';
+import { unlessStopped, type ServerQuestions } from '../server-questions.ts';
 import { TaskHandle, taskOf } from './task-handle.ts';
 
 /** The parts that calls of tools need. */
@@ -49,7 +49,7 @@ export class ToolCalls {
   /** Calls a tool and waits for its result, also where it becomes a task. */
   async call(name: string, args: JsonObject, options: RequestOptions): Promise<CallResult> {
     const { tools, checksArguments } = this.#parts;
-    const tool = tools.latest || !checksArguments ? this.known(name) : await this.#find(name);
+    const tool = tools.latest || !checksArguments ? this.known(name) : await this.#find(name, options);
     const received = await this.#send(name, args, { tool, options });
     const task = received.result['resultType'] === 'complete' ? undefined : taskOf(received.result);
     const result = task ? await this.#follow(task, options) : new CallResult(received);
@@ -95,7 +95,7 @@ export class ToolCalls {
 
   /** Calls a tool as a task; a server that answers at once is an error. */
   async start(name: string, args: JsonObject, options: RequestOptions): Promise<TaskHandle> {
-    const tool = await this.#find(name);
+    const tool = await this.#find(name, options);
     if (!this.#mayBeTask(tool))
       throw new ToolcribError(
         'missing_capability',
@@ -118,10 +118,10 @@ export class ToolCalls {
   }
 
   // Definitions are needed once: for the check of arguments, and for headers that repeat them.
-  async #find(name: string): Promise<ListedTool | undefined> {
+  async #find(name: string, { signal = NEVER }: RequestOptions): Promise<ListedTool | undefined> {
     if (this.#parts.tools.latest || !this.#parts.checksArguments) return this.known(name);
     try {
-      await this.#parts.tools.load();
+      await unlessStopped(signal, this.#parts.tools.load());
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error;
     }

@@ -22,14 +22,27 @@ export function isReset(error: Error): boolean {
   return 'code' in error && (error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET');
 }
 
+/** Whether these headers tell who is calling. */
+export function bringsCredential(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.keys(headers).some((name) => /auth|cookie|key|token|secret|credential/i.test(name));
+}
+
+/** The failure of a request whose connection was closed: it may have arrived. */
+export function cutOff(label: string, cause: Error): ToolcribError {
+  const text = `${label} closed the connection without an answer; whether the request was carried out is not known.`;
+  return new ToolcribError('upstream_unavailable', text, { cause });
+}
+
 /** What an answer with this status means; `body` is there where it may be a message of the protocol. */
 export function describeStatus(
   reply: Reply,
   label: string,
+  headers?: Readonly<Record<string, string>>,
 ): { readonly error: ToolcribError; readonly body: Buffer | undefined } {
   const { status } = reply;
+  if (status === 401) return { error: unknownCaller(label, headers), body: undefined };
   const isJson = /^application\/json\b/i.test(reply.header('content-type') ?? '');
-  const body = isJson && status !== 401 ? reply.takeBody() : undefined;
+  const body = isJson ? reply.takeBody() : undefined;
   // Whatever number the message has, it is about the credential or the address.
   if (status === 403) return { error: refusal(label, body ? reasonIn(body) : ''), body: undefined };
   return { error: errorOf(reply, label), body: body && isMessage(body) ? body : undefined };
@@ -51,10 +64,14 @@ function reasonIn(body: Buffer): string {
   return '';
 }
 
+function unknownCaller(label: string, headers: Readonly<Record<string, string>> | undefined): SignInNeeded {
+  return bringsCredential(headers)
+    ? new SignInNeeded(`${label} does not accept this credential.`, 'Give another one, or none and sign in.')
+    : new SignInNeeded(`${label} wants to know who is calling.`, 'Sign in, or give a credential.');
+}
+
 function errorOf(reply: Reply, label: string): ToolcribError {
   const { status } = reply;
-  if (status === 401)
-    return new SignInNeeded(`${label} wants to know who is calling.`, 'Sign in, or give a credential.');
   if (status >= 300 && status < 400)
     return new HttpFailure(status, `${label} redirects elsewhere; use the address it leads to.`);
   if (status < 300) return new HttpFailure(status, `${label} answered with nothing.`);

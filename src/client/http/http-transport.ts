@@ -6,7 +6,7 @@ import type { PendingRequest } from '../pending-request.ts';
 import type { HttpOptions } from '../options.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Dialect, Transport } from '../transport.ts';
-import { describeFailure, describeStatus, isReset } from './failure.ts';
+import { cutOff, describeFailure, describeStatus, isReset } from './failure.ts';
 import { RequestSink, type SendAttempt } from './request-sink.ts';
 import { isRetryable, Credentials } from './credentials.ts';
 import { openPool } from './pool.ts';
@@ -28,6 +28,7 @@ const READING: ReadonlySet<string> = new Set([
   'resources/list',
   'resources/templates/list',
   'prompts/list',
+  'tasks/get',
   'ping',
 ]);
 
@@ -208,6 +209,7 @@ export class HttpTransport implements Transport {
     if (reply.isStream && this.#resume(pending, reply)) return;
     const canRepeat = READING.has(pending.outgoing.method) && attempt.retries === 0 && isReset(error);
     if (canRepeat) this.#send(pending, { ...attempt, retries: 1 });
+    else if (isReset(error) && !READING.has(pending.outgoing.method)) pending.fail(cutOff(this.label, error));
     else pending.fail(describeFailure(error, this.label));
   }
 
@@ -237,7 +239,7 @@ export class HttpTransport implements Transport {
 
   // An error of the protocol may come with any status; anything else is described by its status.
   #refused(pending: PendingRequest, reply: Reply): void {
-    const failure = describeStatus(reply, this.label);
+    const failure = describeStatus(reply, this.label, this.#parts.options.headers);
     // Servers of the first revision take no handshake here, and may say so in a message.
     const isElsewhere = pending.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
     const { work } = pending;

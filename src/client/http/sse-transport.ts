@@ -166,7 +166,7 @@ export class SseTransport implements Transport {
   ): Promise<void> {
     try {
       if (!isRetryable(reply.status) || !credentials.canAnswer(reply.status, reply))
-        throw describeStatus(reply, this.label).error;
+        throw describeStatus(reply, this.label, this.#parts.options.headers).error;
       pending?.pause();
       await credentials.challenged(reply, refused);
       this.#parts.limit.restart();

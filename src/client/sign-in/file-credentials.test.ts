@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -43,6 +43,27 @@ test('a file or folder that others can use is refused', async () => {
   await chmod(join(folder, 'key'), 0o600);
   await chmod(folder, 0o755);
   await expect(fileCredentials(folder)).rejects.toThrow('chmod 700');
+});
+
+test('a folder that cannot be made, or written to, is named', async () => {
+  const folder = await makeFolder();
+  const store = await fileCredentials(folder);
+  const usable = 'credentials need a folder that you can read and write.';
+  await expect(fileCredentials(join(folder, 'key', 'deeper'))).rejects.toMatchObject({
+    code: 'invalid_setup',
+    message: `${join(folder, 'key', 'deeper')} cannot be used (ENOTDIR); ${usable}`,
+  });
+  await mkdir(join(folder, 'ada.sealed'));
+  for (const use of [async () => store.get('ada'), async () => store.set('ada', 'token')])
+    await expect(use()).rejects.toMatchObject({
+      code: 'invalid_setup',
+      message: expect.stringContaining(usable),
+    });
+  await expect(store.exclusively!('no-such', () => rm(folder, { recursive: true }))).resolves.toBeUndefined();
+  await expect(store.exclusively!('no-such', () => Promise.resolve())).rejects.toMatchObject({
+    code: 'sign_in_failed',
+    message: expect.stringMatching(/cannot be renewed, because .*no-such\.lock cannot be written \(ENOENT\)/),
+  });
 });
 
 test('a token that was encrypted with another key, changed, or moved to another name is ignored', async () => {

@@ -14,7 +14,7 @@ const OTHERS = 0o077;
  * one is made in the file `key` of that folder.
  */
 export async function fileCredentials(folder: string, key?: Uint8Array): Promise<CredentialStore> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unusable);
   await refuseOthers(folder, `chmod 700 ${folder}`);
   return sealedStore(files(folder), key ?? (await ownKey(join(folder, 'key'))));
 }
@@ -23,7 +23,7 @@ function files(folder: string): CredentialStore {
   const place = (name: string): string => join(folder, `${checkName(name)}.sealed`);
   return {
     get: (name) => readFile(place(name), 'utf8').catch(absent),
-    set: async (name, value) => rename(await writeDraft(place(name), value), place(name)),
+    set: async (name, value) => rename(await writeDraft(place(name), value), place(name)).catch(unusable),
     delete: (name) => unlink(place(name)).catch(absent),
     exclusively: (name, work, signal) =>
       withFileLock(join(folder, `${checkName(name)}.lock`), work, { signal }),
@@ -51,7 +51,7 @@ async function refuseOthers(path: string, remedy: string): Promise<void> {
 // Written whole before it has its name, so that a crash leaves the old value.
 async function writeDraft(file: string, value: string | Uint8Array): Promise<string> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  const handle = await open(draft, 'wx', OWNER_ONLY);
+  const handle = await open(draft, 'wx', OWNER_ONLY).catch(unusable);
   try {
     await handle.writeFile(value);
     await handle.sync();
@@ -67,8 +67,16 @@ function checkName(name: string): string {
 }
 
 function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
-  return undefined;
+  return error.code === 'ENOENT' ? undefined : unusable(error);
+}
+
+function unusable(cause: NodeJS.ErrnoException): never {
+  const { path = 'The folder of credentials', code = 'unknown reason' } = cause;
+  throw new ToolcribError(
+    'invalid_setup',
+    `${path} cannot be used (${code}); credentials need a folder that you can read and write.`,
+    { cause },
+  );
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

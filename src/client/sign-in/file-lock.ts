@@ -53,8 +53,9 @@ async function isWritten(file: string, mine: string): Promise<boolean> {
     await writeFile(file, mine, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+    const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    throw signInFailed(`The token cannot be renewed, because ${file} cannot be written (${code}).`);
   }
 }
 

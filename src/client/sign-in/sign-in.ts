@@ -22,8 +22,8 @@ import { Vault, type Issued, type KeptTokens } from './vault.ts';
 export interface ClientSignIn extends Authorizer {
   /** Finishes a sign-in that was handed out, with the address the browser ended up at. */
   finish(redirectedTo: string): Promise<void>;
-  /** Forgets the tokens of this account for this server, and tells the authorization server. */
-  signOut(): Promise<void>;
+  /** Forgets the tokens of this account for this server, and tells the authorization server; `false` without any. */
+  signOut(): Promise<boolean>;
 }
 
 /** Makes the sign-in for one server. */
@@ -96,9 +96,9 @@ class OAuthSignIn implements ClientSignIn {
     await this.#complete(pending, answer);
   }
 
-  async signOut(): Promise<void> {
+  async signOut(): Promise<boolean> {
     const dropped = await this.#keeper.drop();
-    if (!dropped) return;
+    if (!dropped) return false;
     const { issued, tokens } = dropped;
     try {
       const parts = await this.#requestPartsFor(issued, tokens);
@@ -106,6 +106,7 @@ class OAuthSignIn implements ClientSignIn {
     } catch {
       // The tokens are removed here; a server that could not revoke them does not matter to the caller.
     }
+    return true;
   }
 
   async close(): Promise<void> {

@@ -58,6 +58,10 @@ export class StdioTransport implements Transport {
     return true;
   }
 
+  errorText(): string {
+    return lastLines(this.#child.errorText().trim());
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#flush();
@@ -97,7 +101,7 @@ export class StdioTransport implements Transport {
   }
 
   #gone(how: string): ToolcribError {
-    return new ProgramEnded(`${this.label} ${how}.`, lastLines(this.#child.errorText().trim()));
+    return new ProgramEnded(`${this.label} ${how}.`, this.errorText());
   }
 }
 

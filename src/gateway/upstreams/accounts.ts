@@ -1,3 +1,4 @@
+import { isCount } from '../../base/secret-spellings.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 
 /** The credential with which a gateway signs in to an upstream, for some callers. */
@@ -52,9 +53,13 @@ export function secretsOf(entry: UpstreamEntry): string[] {
   });
   const others = Object.entries('command' in entry ? entry.env : entry.headers);
   if ('url' in entry) others.push(...secretsIn(new URL(entry.url)));
-  return [...values, ...others.flatMap(([name, value]) => (SECRET_NAME.test(name) ? [value] : []))].flatMap(
+  return [...values, ...others.flatMap(([name, value]) => (isSecret(name, value) ? [value] : []))].flatMap(
     partsOf,
   );
+}
+
+function isSecret(name: string, value: string): boolean {
+  return SECRET_NAME.test(name) && !isCount(name, value);
 }
 
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE/i;
