@@ -6,7 +6,7 @@ import type { PendingRequest } from '../pending-request.ts';
 import type { HttpOptions } from '../options.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Dialect, Transport } from '../transport.ts';
-import { cutOff, describeFailure, describeStatus, isReset } from './failure.ts';
+import { cutOff, describeFailure, describeStatus, isReset, pageInstead } from './failure.ts';
 import { RequestSink, type SendAttempt } from './request-sink.ts';
 import { isRetryable, Credentials } from './credentials.ts';
 import { openPool } from './pool.ts';
@@ -233,7 +233,9 @@ export class HttpTransport implements Transport {
       this.#renewFor(pending, attempt);
     } else if (status >= 200 && status < 300 && reply.bytes > 0) {
       if (this.#needsSignIn) this.#noteSignIn(undefined);
-      this.#parts.receiver().receive(reply.takeBody(), pending);
+      const page = pageInstead(reply, this.label);
+      if (page) pending.fail(page);
+      else this.#parts.receiver().receive(reply.takeBody(), pending);
     } else this.#refused(pending, reply);
   }
 
