@@ -20,6 +20,7 @@ export interface HttpParts extends TransportNeeds {
 }
 
 const CLOSE_MS = 2_000;
+const LESS_THAN = 0x3c;
 const NO_CREDENTIALS: readonly string[] = [];
 // Sent again only when they change nothing, whatever became of the first.
 const READING: ReadonlySet<string> = new Set([
@@ -233,9 +234,11 @@ export class HttpTransport implements Transport {
       this.#renewFor(pending, attempt);
     } else if (status >= 200 && status < 300 && reply.bytes > 0) {
       if (this.#needsSignIn) this.#noteSignIn(undefined);
-      const page = pageInstead(reply, this.label);
+      const body = reply.takeBody();
+      // No JSON begins like that; the headers of every answer would cost more to look at.
+      const page = body[0] === LESS_THAN ? pageInstead(reply, this.label) : undefined;
       if (page) pending.fail(page);
-      else this.#parts.receiver().receive(reply.takeBody(), pending);
+      else this.#parts.receiver().receive(body, pending);
     } else this.#refused(pending, reply);
   }
 
