@@ -251,3 +251,15 @@ test('a call whose connection is closed may have been carried out, and says so',
   });
   expect(server.methods().filter((method) => method === 'tools/call')).toHaveLength(1);
 });
+
+test.each<[head: [status: number, headers: Record<string, string>], told: string]>([
+  [
+    [200, { 'content-type': 'text/html' }],
+    'answered with a web page; see whether the path of its address is',
+  ],
+  [[308, { location: '/other' }], 'redirects elsewhere; use the address it leads to.'],
+  [[503, { 'retry-after': '7' }], 'answered with status 503; try again in 7 s.'],
+])('a server that answers with the head %j is reported with what to do', async (head, told) => {
+  const server = await makeUp(({ response }) => void response.writeHead(...head).end('<html>'));
+  await expect(connect(server.url)).rejects.toThrow(`${server.url} ${told}`);
+});

@@ -75,15 +75,24 @@ function errorOf(reply: Reply, label: string): ToolcribError {
   if (status >= 300 && status < 400)
     return new HttpFailure(status, `${label} redirects elsewhere; use the address it leads to.`);
   if (status < 300) return new HttpFailure(status, `${label} answered with nothing.`);
-  const seconds = Number(reply.header('retry-after'));
-  const data = seconds > 0 ? { data: { retryAfterMs: Math.min(seconds, 86_400) * 1000 } } : {};
-  return new HttpFailure(status, `${label} answered with status ${status}${adviceFor(status)}.`, data);
+  const seconds = Math.min(Number(reply.header('retry-after')), 86_400);
+  const data = seconds > 0 ? { data: { retryAfterMs: seconds * 1000 } } : {};
+  const text = `${label} answered with status ${status}${adviceFor(status, seconds)}.`;
+  return new HttpFailure(status, text, data);
+}
+
+function adviceFor(status: number, seconds: number): string {
+  if (status === 404 || status === 405) return ELSEWHERE;
+  return seconds > 0 ? `; try again in ${Math.ceil(seconds)} s` : '';
 }
 
 // A server is there, and nothing of MCP at this path.
-function adviceFor(status: number): string {
-  const isElsewhere = status === 404 || status === 405;
-  return isElsewhere ? '; see whether the path of its address is that of its MCP endpoint, such as /mcp' : '';
+const ELSEWHERE = '; see whether the path of its address is that of its MCP endpoint, such as /mcp';
+
+/** The failure of a request that was answered with a page for people; `undefined` for any other answer. */
+export function pageInstead(reply: Reply, label: string): ToolcribError | undefined {
+  if (!/^text\/html\b/i.test(reply.header('content-type') ?? '')) return undefined;
+  return new ToolcribError('invalid_answer', `${label} answered with a web page${ELSEWHERE}.`);
 }
 
 // Something else in JSON, such as a gateway's own error, is not an answer.

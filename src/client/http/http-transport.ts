@@ -6,7 +6,7 @@ import type { PendingRequest } from '../pending-request.ts';
 import type { HttpOptions } from '../options.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Dialect, Transport } from '../transport.ts';
-import { cutOff, describeFailure, describeStatus, isReset } from './failure.ts';
+import { cutOff, describeFailure, describeStatus, isReset, pageInstead } from './failure.ts';
 import { RequestSink, type SendAttempt } from './request-sink.ts';
 import { isRetryable, Credentials } from './credentials.ts';
 import { openPool } from './pool.ts';
@@ -20,6 +20,7 @@ export interface HttpParts extends TransportNeeds {
 }
 
 const CLOSE_MS = 2_000;
+const LESS_THAN = 0x3c;
 const NO_CREDENTIALS: readonly string[] = [];
 // The methods that change nothing, and so may be sent again.
 const READING: ReadonlySet<string> = new Set([
@@ -233,7 +234,11 @@ export class HttpTransport implements Transport {
       this.#renewFor(pending, attempt);
     } else if (status >= 200 && status < 300 && reply.bytes > 0) {
       if (this.#needsSignIn) this.#noteSignIn(undefined);
-      this.#parts.receiver().receive(reply.takeBody(), pending);
+      const body = reply.takeBody();
+      // No JSON begins like that; the headers of every answer would cost more to look at.
+      const page = body[0] === LESS_THAN ? pageInstead(reply, this.label) : undefined;
+      if (page) pending.fail(page);
+      else this.#parts.receiver().receive(body, pending);
     } else this.#refused(pending, reply);
   }
 
