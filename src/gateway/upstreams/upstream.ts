@@ -220,6 +220,7 @@ export class Upstream {
         clock,
         relistMs: () => settings().relistSeconds * 1000,
         firstListMs: () => settings().firstListSeconds * 1000,
+        callMs: () => this.entry.timeoutSeconds * 1000,
         clean: (item) => cleanReadable(item, cleaner),
         isClean: (value) => cleaner.data(value) === value,
         onChange: (change) => {
@@ -345,7 +346,7 @@ interface Way {
 // The server may have changed while the call waited for its place or the connection, or it was connected to anew.
 function pass(call: Call, { client, catalog, place }: Way): Awaitable<Result> {
   if (call.kind !== 'tool' || catalog.isCurrent) return client.call(call, place);
-  return andThen(catalog.current(place.withinMs), ({ tools }) => {
+  return andThen(catalog.currentWithin(place.withinMs), ({ tools }) => {
     if (!tools.includes(asAuthored(call.tool))) throw new DefinitionChanged(call.tool.name);
     return client.call(call, place);
   });
