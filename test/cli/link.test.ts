@@ -202,7 +202,8 @@ describe('toolcrib link', () => {
   });
 
   test.each([
-    ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'is no JSON'],
+    ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'in line 1); correct it first.'],
+    ['without servers', '.cursor/mcp.json', '{"mcpServers": null}', 'is no object; make it {} first.'],
     ['of somebody else under this name', '.cursor/mcp.json', '{"mcpServers":{"crib":{}}}', 'already'],
     ['with servers in one line', '.codex/config.toml', 'mcp_servers = {}\n', 'does not fit'],
   ])('a file that is %s is refused and not changed', async (_what, file, ...[text, message]) => {
