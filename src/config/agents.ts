@@ -4,7 +4,10 @@ const patterns = z.union([z.literal('*'), z.array(z.string().min(1))]);
 
 const grantRule = z.union([
   patterns,
-  z.strictObject({ allow: patterns, deny: z.array(z.string().min(1)).default([]) }),
+  z.strictObject({
+    allow: patterns.describe('Which ones: names, patterns, or `*` for all.'),
+    deny: z.array(z.string().min(1)).default([]).describe('Which ones not, whatever `allow` says.'),
+  }),
 ]);
 
 /** Names of tools, resources or prompts, as they may be written. */

@@ -150,6 +150,7 @@ const governed = {
 };
 
 const process = {
+  cwd: z.string().exactOptional().describe('The folder it runs in; an empty one of its own unless set.'),
   sandbox: z
     .array(z.string().min(1))
     .default([])
@@ -162,7 +163,7 @@ const process = {
       processes: z.int().positive().exactOptional().describe('Processes of the same user.'),
     })
     .prefault({})
-    .describe('What the program may use; needs `prlimit`, which Linux has.'),
+    .describe('What the program may use, all it wants unless set; needs `prlimit`, which Linux has.'),
 };
 
 const upstream = z.union([

@@ -96,6 +96,18 @@ describe('toolcrib add', () => {
     });
   });
 
+  test.each(['add', 'import'] as const)('%s says which configuration it cannot read', async (command) => {
+    const { run, path, config } = placeWith({ 'toolcrib.yaml': 'a: [' });
+    const words = command === 'add' ? ['https://a.example/mcp', '--no-try', '--yes'] : ['--yes'];
+    const { code, complaints } = await run(command, ...words);
+    expect(code).toBe(1);
+    expect(complaints).toContain(
+      `${path('toolcrib.yaml')} stays as it is. It is no YAML; correct it first: `,
+    );
+    expect(complaints).toMatch(/ at line 1, column 5\.\n$/);
+    expect(config()).toBe('a: [');
+  });
+
   test('warns of patterns that match none of its tools', async () => {
     const { run } = placeWith();
     const { output } = await run(

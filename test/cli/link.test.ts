@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -201,7 +202,8 @@ describe('toolcrib link', () => {
   });
 
   test.each([
-    ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'is not JSON'],
+    ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'in line 1); correct it first.'],
+    ['without servers', '.cursor/mcp.json', '{"mcpServers": null}', 'is no object; make it {} first.'],
     ['of somebody else under this name', '.cursor/mcp.json', '{"mcpServers":{"crib":{}}}', 'already'],
     ['with servers in one line', '.codex/config.toml', 'mcp_servers = {}\n', 'does not fit'],
   ])('a file that is %s is refused and not changed', async (_what, file, ...[text, message]) => {
@@ -280,8 +282,46 @@ describe('toolcrib link', () => {
     const { code, complaints } = await home.run('link', 'codex');
     expect(code).toBe(0);
     expect(complaints).toContain('is the caller "local", who has no roles; say --key-variable NAME');
-    const named = await home.run('link', 'codex', '--key-variable', 'CRIB_KEY');
+    const named = await home.run('link', 'codex', '--key-variable', 'TOOLCRIB_KEY');
     expect(named).toMatchObject({ code: 0, complaints: '' });
+    expect(home.read('.codex/config.toml')).toContain('env_vars = [ "TOOLCRIB_KEY" ]');
+  });
+
+  test('a client that passes variables on under their own names is linked with the one that is looked for', async () => {
+    const home = homeWith();
+    const other = ['link', 'codex', '--key-variable', 'CRIB_KEY'] as const;
+    expect(await home.run(...other)).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining('say --key-variable TOOLCRIB_KEY'),
+    });
+    expect(existsSync(home.path('.codex/config.toml'))).toBe(false);
+    expect(await home.run(...other, '--url', 'http://127.0.0.1:1/mcp')).toMatchObject({ code: 0 });
+    expect(home.read('.codex/config.toml')).toContain('bearer_token_env_var = "CRIB_KEY"');
+  });
+
+  test('a file that nobody may write is left alone, with what to do', async () => {
+    const home = homeWith({ '.cursor/mcp.json': '{}' });
+    const refused = {
+      code: 1,
+      complaints: expect.stringContaining('is read-only, so it stays as it is; make it writable first'),
+    };
+    chmodSync(home.path('.cursor/mcp.json'), 0o444);
+    expect(await home.run('link', 'cursor')).toMatchObject(refused);
+    expect(existsSync(home.path('.config/toolcrib'))).toBe(false);
+    chmodSync(home.path('.cursor/mcp.json'), 0o644);
+    await home.run('link', 'cursor');
+    const linked = home.read('.cursor/mcp.json');
+    chmodSync(home.path('.cursor/mcp.json'), 0o444);
+    expect(await home.run('unlink', 'cursor')).toMatchObject(refused);
+    expect(home.read('.cursor/mcp.json')).toBe(linked);
+    expect(await home.run('unlink', 'cursor', '--print')).toMatchObject({ code: 0 });
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('a file keeps its owner and group when root links it', async () => {
+    const home = homeWith({ '.cursor/mcp.json': '{}' });
+    chownSync(home.path('.cursor/mcp.json'), 1_000, 1_001);
+    await home.run('link', 'cursor');
+    expect(statSync(home.path('.cursor/mcp.json'))).toMatchObject({ uid: 1_000, gid: 1_001 });
   });
 
   test.each([

@@ -39,6 +39,7 @@ test("toolcrib upstreams shows the state of a running gateway's servers, and non
       mcpServers: {
         desk: workbench({ tools: ['structured'] }),
         gone: { url: GONE },
+        lost: { command: '/there/is/no/such' },
         off: { url, disabled: true },
         web: { url },
       },
@@ -50,19 +51,24 @@ test("toolcrib upstreams shows the state of a running gateway's servers, and non
   const { reports } = await vi.waitFor(
     async () => {
       const shown = await asJson(config);
-      expect(shown.reports[0]?.upstreams.find(({ name }) => name === 'gone')).toMatchObject({
-        state: 'failed',
-      });
+      for (const down of ['gone', 'lost'])
+        expect(shown.reports[0]?.upstreams.find(({ name }) => name === down)).toMatchObject({
+          state: 'failed',
+        });
       expect(shown.reports[0]?.upstreams.find(({ name }) => name === 'desk')?.['listedAt']).toBeDefined();
       return shown;
     },
     { timeout: 10_000, interval: 20 },
   );
   expect(reports[0]!.pid).toBe(process.pid);
-  const [desk, gone, off, web] = reports[0]!.upstreams;
+  const [desk, gone, lost, off, web] = reports[0]!.upstreams;
   expect(desk).toMatchObject({ state: 'connected', transport: 'stdio', processes: 1, connections: 1 });
   expect(gone).toMatchObject({ state: 'failed', degraded: false, tools: 0 });
   expect(gone!['remedy']).toBe('See whether it is running, and its entry in mcpServers.');
+  expect(lost).toMatchObject({
+    reason: '/there/is/no/such could not be found.',
+    remedy: 'Install it, or correct mcpServers.lost: its command, sandbox or cwd.',
+  });
   expect(off).toMatchObject({ name: 'off', state: 'disabled' });
   expect(web).toMatchObject({
     state: 'connected',
@@ -76,7 +82,7 @@ test("toolcrib upstreams shows the state of a running gateway's servers, and non
     /^As process \d+ saw them when something last changed, \d+ s ago\.\nSERVER +STATE +TRANSPORT/,
   );
   expect(text).toMatch(/\nweb +connected +http +2026-07-28 +1 +- +2 +0 +0 +\d+ s ago\n/);
-  expect(text).toMatch(/\ngone: .* See whether it is running, and its entry in mcpServers\.\n$/);
+  expect(text).toMatch(/\ngone: .* See whether it is running, and its entry in mcpServers\.\nlost: /);
   const name = readdirSync(crib.folder).find((file) => file.includes('.upstreams-'));
   expect(statSync(crib.path(name!)).mode & 0o777).toBe(0o600);
   // The report of a process that has ended is ignored.
@@ -108,7 +114,7 @@ test('toolcrib upstreams --connect tries each server, and fails if one cannot be
   expect(bad.text).not.toContain(secret);
   const [first, second] = (JSON.parse(bad.text) as Shown).reports[0]!.upstreams;
   expect(first).toMatchObject({ name: 'locked', state: 'needs_sign_in' });
-  expect(first!['remedy']).toMatch(/^Give it a credential/);
+  expect(first!['remedy']).toMatch(/^Give it a credential.*: mcpServers\.locked\.credential\.$/);
   expect(second).toMatchObject({ name: 'web', state: 'connected', tools: 1 });
 });
 

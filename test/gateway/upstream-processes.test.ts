@@ -253,7 +253,7 @@ test('a warm server whose connection is too old during a call is connected to ag
   const crib = await openCrib({ config: { mcpServers: { web: { url, warm: true, lifetimeSeconds: 0.3 } } } });
   const ada = await crib.connect('ada');
   const calling = ada.call('echo');
-  await expect.poll(() => held).toBeDefined();
+  await expect.poll(() => held, { timeout: 10_000 }).toBeDefined();
   await wait(2_000);
   const before = discoveries;
   held!.reply(said('done'));

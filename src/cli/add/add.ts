@@ -16,11 +16,10 @@ import { RELAYABLE } from '../../client/relay/capabilities.ts';
 import { readEntry } from '../../config/foreign-entry.ts';
 import { projectFolder, readWrittenServers, serverFiles } from '../servers/files.ts';
 import { formatTable, printable } from '../table.ts';
-import { checkProposal, describeProposal, readConfigFile, writeServers } from './config-file.ts';
+import { checkProposal, describeProposal, namesIn, readConfigFile, writeServers } from './config-file.ts';
 import { fromForeign } from './foreign-entry.ts';
 import { isRelative, literal, nameFrom, readCommand, type Proposal } from './new-entry.ts';
 import { fromRegistry } from './registry-entry.ts';
-import { serverNames } from './write-yaml.ts';
 
 /** Options of `toolcrib add`. */
 export interface AddFlags {
@@ -50,7 +49,7 @@ export async function add(
   };
   checkProposal(proposal);
   const file = await readConfigFile(resolve(flags.config));
-  if (serverNames(file.text ?? '').includes(proposal.name))
+  if (namesIn(file).includes(proposal.name))
     throw new ToolcribError(
       'invalid_setup',
       `${flags.config} has a server "${proposal.name}" already; choose another with --name.`,

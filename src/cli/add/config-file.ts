@@ -5,7 +5,7 @@ import { upstreamConflicts } from '../../gateway/settings/upstream-conflicts.ts'
 import { readUserFile, writeUserFile, type UserFile } from '../link/user-file.ts';
 import { printable, printableLines } from '../table.ts';
 import type { NewEntry, Proposal } from './new-entry.ts';
-import { withServers } from './write-yaml.ts';
+import { serverNames, withServers } from './write-yaml.ts';
 
 /** Refuses a name or an entry that the configuration would not take. */
 export function checkProposal(proposal: Proposal): void {
@@ -55,14 +55,23 @@ function isSet(name: string): boolean {
 /** Writes servers into a configuration, which is made if there is none. */
 export async function writeServers(file: UserFile, proposals: readonly Proposal[]): Promise<void> {
   const servers = Object.fromEntries(proposals.map(({ name, entry }) => [name, entry]));
-  let text: string;
+  const text = about(file, () => withServers(file.text ?? '', servers));
+  await writeUserFile(file.text === undefined ? { ...file, mode: 0o644 } : file, text);
+}
+
+/** The names of the servers that a configuration has. */
+export function namesIn(file: UserFile): readonly string[] {
+  return about(file, () => serverNames(file.text ?? ''));
+}
+
+// Says which file it is about.
+function about<T>({ file }: UserFile, work: () => T): T {
   try {
-    text = withServers(file.text ?? '', servers);
+    return work();
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error;
-    throw new ToolcribError(error.code, `${file.file} stays as it is. ${error.message}`, { cause: error });
+    throw new ToolcribError(error.code, `${file} stays as it is. ${error.message}`, { cause: error });
   }
-  await writeUserFile(file.text === undefined ? { ...file, mode: 0o644 } : file, text);
 }
 
 /** The configuration that a command adds to. */

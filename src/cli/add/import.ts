@@ -6,10 +6,9 @@ import { readOrComplain } from '../complain.ts';
 import { readLinks } from '../link/links.ts';
 import { projectFolder, readWrittenServers, serverFiles, type ServerFile } from '../servers/files.ts';
 import { printable } from '../table.ts';
-import { describeProposal, problemOf, readConfigFile, writeServers } from './config-file.ts';
+import { describeProposal, namesIn, problemOf, readConfigFile, writeServers } from './config-file.ts';
 import { fromForeign } from './foreign-entry.ts';
 import { nameFrom, type Proposal } from './new-entry.ts';
-import { serverNames } from './write-yaml.ts';
 
 /** Options of `toolcrib import`. */
 export interface ImportFlags {
@@ -22,7 +21,7 @@ export interface ImportFlags {
 /** `toolcrib import`: takes servers over from files of other clients, without their secrets. */
 export async function importServers(names: readonly string[], flags: ImportFlags): Promise<void> {
   const file = await readConfigFile(resolve(flags.config));
-  const taken = new Set(serverNames(file.text ?? ''));
+  const taken = new Set(namesIn(file));
   const proposals: Proposal[] = [];
   const servers = await foreignServers(flags.from);
   const unknown = names.filter((name) => !servers.some(({ written }) => written === name));

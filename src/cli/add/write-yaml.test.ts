@@ -26,6 +26,21 @@ test.each<[what: string, before: string, after: string]>([
     '# top\nmcpServers: { a: { command: a }, web: { url: https://web.example/mcp } } # all\n',
   ],
   ['no servers yet', 'mcpServers:\n', 'mcpServers:\n  web:\n    url: https://web.example/mcp\n'],
+  [
+    'lines as Windows ends them',
+    '# top\r\nmcpServers:\r\n  a: # first\r\n    command: a\r\nlog: { level: warn }\r\n',
+    '# top\r\nmcpServers:\r\n  a: # first\r\n    command: a\r\n  web:\r\n    url: https://web.example/mcp\r\nlog: { level: warn }\r\n',
+  ],
+  [
+    'servers in braces, and lines as Windows ends them',
+    '# top\r\nmcpServers: { a: { command: a } } # all\r\n',
+    '# top\r\nmcpServers: { a: { command: a }, web: { url: https://web.example/mcp } } # all\r\n',
+  ],
+  [
+    'a mark at the beginning',
+    '\ufeffserver: { name: crib }\n',
+    '\ufeffserver: { name: crib }\n\nmcpServers:\n  web:\n    url: https://web.example/mcp\n',
+  ],
 ])('a server is added to %s', (_what, before, after) => {
   expect(withServers(before, { web })).toBe(after);
   expect(serverNames(after)).toContain('web');

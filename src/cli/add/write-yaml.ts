@@ -38,7 +38,7 @@ function parse(text: string): Document.Parsed {
   if (error)
     throw new ToolcribError(
       'invalid_setup',
-      `It is no YAML; correct it first: ${error.message.split('\n', 1)[0]}`,
+      `It is no YAML; correct it first: ${error.message.split('\n', 1)[0]!.replace(/:$/, '.')}`,
     );
   const { contents } = document;
   if (contents !== null && !isMap(contents) && document.toJS() !== null)
@@ -69,7 +69,7 @@ function insert(
   // Written in braces, or empty: the file is laid out anew, with its comments.
   if (!isMap(holder)) document.set('mcpServers', document.createNode(servers));
   else for (const [name, entry] of Object.entries(servers)) holder.set(name, document.createNode(entry));
-  return document.toString({ lineWidth: 0 });
+  return document.toString({ lineWidth: 0 }).replaceAll(/\r?\n/g, lineEndOf(text));
 }
 
 function indented(value: unknown, indent: string): string {
@@ -81,7 +81,13 @@ function indented(value: unknown, indent: string): string {
 
 function spliced(text: string, at: number, more: string): string {
   const before = text.slice(0, at);
-  return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${more}${text.slice(at)}`;
+  const lineEnd = lineEndOf(text);
+  const gap = before === '' || before.endsWith('\n') ? '' : lineEnd;
+  return `${before}${gap}${more.replaceAll('\n', lineEnd)}${text.slice(at)}`;
+}
+
+function lineEndOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n';
 }
 
 // The range of a map ends with its last value, or behind the line break after it.

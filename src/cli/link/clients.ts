@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { shapeFor, type ClientEntry } from '../connect/client-shapes.ts';
+import { KEY_VARIABLE, shapeFor, type ClientEntry } from '../connect/client-shapes.ts';
 import type { ClientFile, ClientName } from '../servers/client-files.ts';
 
 /** How a client reaches this Toolcrib. */
@@ -11,6 +11,12 @@ export type Way =
 export function entryFor({ name, title }: ClientFile, way: Way): ClientEntry {
   const { keyVariable: variable, ...server } = way;
   if (variable === undefined) return shapeFor(name, server);
+  // It passes a variable on under its own name, and the program looks for this one alone.
+  if (name === 'codex' && 'command' in server && variable !== KEY_VARIABLE)
+    throw new ToolcribError(
+      'invalid_setup',
+      `${title} passes a variable on under its own name; keep the key in ${KEY_VARIABLE}, and say --key-variable ${KEY_VARIABLE}.`,
+    );
   return shapeFor(name, { ...server, key: { text: referenceIn(name, title, variable), variable } });
 }
 

@@ -26,7 +26,7 @@ export function insertJson(text: string, place: EntryPlace, entry: ClientEntry):
   const member = propertyOf(root, place.member);
   if (!member) return addProperty({ text, style, object: root }, place.member, { [place.name]: entry });
   const holder = member.children![1];
-  if (holder?.type !== 'object') throw refuse(`"${place.member}" is no object`);
+  if (holder?.type !== 'object') throw refuse(`"${place.member}" is no object; make it {} first`);
   if (propertyOf(holder, place.name)) throw refuse(`it has an entry "${place.name}" already`);
   return addProperty({ text, style, object: holder }, place.name, entry);
 }
@@ -65,17 +65,17 @@ function rootOf(text: string): Node | undefined {
   if (errors.length > 0) {
     const { error, offset } = errors[0]!;
     const line = text.slice(0, offset).split('\n').length;
-    throw refuse(`it is not JSON (${printParseErrorCode(error)} in line ${line})`);
+    throw refuse(`it is not JSON (${printParseErrorCode(error)} in line ${line}); correct it first`);
   }
   if (!root) return undefined;
-  if (root.type !== 'object') throw refuse('it holds no object');
+  if (root.type !== 'object') throw refuse('it holds no object; make it {} first');
   return root;
 }
 
 // A key that is there twice means something else to every reader.
 function propertyOf(object: Node, key: string): Node | undefined {
   const found = (object.children ?? []).filter(({ children }) => children?.[0]?.value === key);
-  if (found.length > 1) throw refuse(`"${key}" is there twice`);
+  if (found.length > 1) throw refuse(`"${key}" is there twice; remove one of them first`);
   return found[0];
 }
 

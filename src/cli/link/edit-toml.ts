@@ -12,7 +12,7 @@ export function insertToml(
   entry: ClientEntry,
 ): readonly Insertion[] {
   const holder = readToml(text)[member];
-  if (holder !== undefined && !isObject(holder)) throw refuse(`"${member}" is no table`);
+  if (holder !== undefined && !isObject(holder)) throw refuse(`"${member}" is no table; make it one first`);
   if (holder && Object.hasOwn(holder, name)) throw refuse(`it has an entry "${name}" already`);
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol;
@@ -64,7 +64,7 @@ export function readToml(text: string): Record<string, unknown> {
     return parse(text.startsWith('\ufeff') ? text.slice(1) : text);
   } catch (cause) {
     const [line = ''] = (cause as Error).message.split('\n');
-    throw new ToolcribError('invalid_setup', `it is not TOML (${line})`, { cause });
+    throw new ToolcribError('invalid_setup', `it is not TOML (${line}); correct it first`, { cause });
   }
 }
 

@@ -12,7 +12,7 @@ import type { ClientEntry } from '../connect/client-shapes.ts';
 import { entryFor, type Way } from './clients.ts';
 import { findEntry, putEntry, takeEntry, type EntryIn } from './edit.ts';
 import { backUp, noteLink, readLinks, type LinkedEntry } from './links.ts';
-import { readUserFile, removeUserFile, writeUserFile, type UserFile } from './user-file.ts';
+import { readUserFile, removeUserFile, requireWritable, writeUserFile, type UserFile } from './user-file.ts';
 
 /** Options of `toolcrib link`. */
 export interface LinkFlags {
@@ -38,6 +38,7 @@ export async function link(clientName: string | undefined, flags: LinkFlags): Pr
   const entry = entryFor(client, way);
   const place = { ...client, name };
   const file = await readUserFile(client.file);
+  requireWritable(file);
   await confirmPlace(client, file, flags);
   const known = await knownLink(file.file, name);
   const text = file.text ?? '';
@@ -77,6 +78,7 @@ export async function unlink(clientName: string, flags: UnlinkFlags): Promise<vo
       'invalid_setup',
       `Toolcrib wrote nothing into ${client.file}${flags.name === undefined ? '' : ` under "${printable(flags.name)}"`}, so nothing is changed.`,
     );
+  if (!flags.print) requireWritable(file);
   let current = file;
   // The newest first, so that each finds the text as it left it.
   for (const linked of links.toReversed()) {

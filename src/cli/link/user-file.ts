@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, readFile, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
+import { nothing } from '../../base/awaitable.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { homeFolder } from '../servers/places.ts';
 
@@ -11,6 +12,8 @@ export interface UserFile {
   /** `undefined` if there is no such file. */
   readonly text: string | undefined;
   readonly mode: number;
+  /** Whose it is; `undefined` if there is no such file. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
   /** Whether a link leads out of the home of the user. */
   readonly isElsewhere: boolean;
 }
@@ -21,8 +24,8 @@ export async function readUserFile(path: string): Promise<UserFile> {
   const isElsewhere =
     file !== path && !(await isInside(file, homeFolder())) && (await isInside(path, homeFolder()));
   try {
-    const [bytes, { mode }] = await Promise.all([readFile(file), stat(file)]);
-    return { file, text: decode(bytes, path), mode: mode & 0o777, isElsewhere };
+    const [bytes, { mode, uid, gid }] = await Promise.all([readFile(file), stat(file)]);
+    return { file, text: decode(bytes, path), mode: mode & 0o777, owner: { uid, gid }, isElsewhere };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { file, text: undefined, mode: 0o600, isElsewhere };
@@ -33,26 +36,45 @@ export async function readUserFile(path: string): Promise<UserFile> {
   }
 }
 
+/** Refuses a file that nobody may write: a new one in its place would not ask for that. */
+export function requireWritable({ file, text, mode }: UserFile): void {
+  if (text === undefined || (mode & 0o222) !== 0) return;
+  throw new ToolcribError(
+    'invalid_setup',
+    `${file} is read-only, so it stays as it is; make it writable first: chmod u+w.`,
+  );
+}
+
 /** Puts a new text in the place of the old one, all at once; fails if somebody else changed it meanwhile. */
-export async function writeUserFile({ file, text: before, mode }: UserFile, text: string): Promise<void> {
+export async function writeUserFile(before: UserFile, text: string): Promise<void> {
+  requireWritable(before);
+  const { file, mode, owner } = before;
   const fresh = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString('hex')}`);
   try {
     await mkdir(dirname(file), { recursive: true });
     const handle = await open(fresh, 'wx', mode);
     try {
+      await keepOwner(handle, owner);
       await handle.chmod(mode);
       await handle.writeFile(text);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await requireSame(file, before);
+    await requireSame(file, before.text);
     await rename(fresh, file);
   } catch (error) {
     // Also fails where the folder could not be made.
     await rm(fresh, { force: true }).catch(() => {});
     throw error instanceof ToolcribError ? error : notWritten(file, error);
   }
+}
+
+// A new file belongs to who writes it: with `sudo`, its own program could not read it any more.
+async function keepOwner(handle: FileHandle, owner: UserFile['owner']): Promise<void> {
+  const { uid, gid } = await handle.stat();
+  if (owner && (owner.uid !== uid || owner.gid !== gid))
+    await handle.chown(owner.uid, owner.gid).catch(nothing);
 }
 
 /** Says that a file or its folder cannot be written. */

@@ -49,6 +49,8 @@ async function readToml(text: string, file: string): Promise<FileText> {
 
 async function readJson(text: string, file: string): Promise<FileText> {
   const plain = withoutComments(text);
+  // Clients make a file before they write anything into it.
+  if (plain.trim() === '') return readJson('{}', file);
   const { placesInJson } = await import('./json-places.ts');
   try {
     const value: unknown = parseJson(plain);

@@ -326,6 +326,8 @@ test('toolcrib servers lists the servers it found, their files and states, witho
     '.claude.json': '{"mcpServers":{"mine":{"url":"https://a.example/${PLACE_NAME}"}}}',
     '.codex/config.toml': '[mcp_servers.off]\ncommand = "x"\nenabled = false\n',
     '.cursor/mcp.json': '{broken',
+    '.lmstudio/mcp.json': ' \n',
+    '.gemini/settings.json': '// nothing yet\n',
   });
   const folder = folderWith({
     '.mcp.json': '{"mcpServers":{"mine":{"command":"x"},"ours":{"command":"run","args":["it\\u001b[2J"]}}}',

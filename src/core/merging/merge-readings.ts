@@ -65,43 +65,89 @@ export function mergeResources(faces: MergedFaces): ResourceFace | undefined {
         templateLists.of(all, placed),
       ),
     find: (uri, caller) =>
-      findAmong(faces, (label, address = uri) => findIn(label, { uri: address, caller }), uri),
+      findAmong(faces, uri, {
+        find: (label, address) => findIn(label, { uri: address, caller }),
+        listed: (label, address) => listedAt(sources.get(label)?.resources, address, caller),
+      }),
   };
 }
 
-type FindIn = (label: string, address?: string) => Awaitable<FoundResource | undefined>;
+type Ask = (label: string, address: string) => Awaitable<FoundResource | undefined>;
 
 async function findAmong(
-  { parts, addresses }: MergedFaces,
-  findIn: FindIn,
+  faces: MergedFaces,
   uri: string,
+  { find, listed }: { readonly find: Ask; readonly listed: Ask },
 ): Promise<FoundResource | undefined> {
   // Nobody takes an address of this process.
-  const own = await findIn(OWN);
+  const own = await find(OWN, uri);
   if (own) return own;
-  const known = addresses.toPlace(uri);
-  const direct = known && (await findIn(known.source, known.name));
+  const known = faces.addresses.toPlace(uri);
+  const direct = known && (await find(known.source, known.name));
   if (direct) return direct;
+  // What is listed tells whose it is, so that a source that is slow to list again delays no read of what others have.
+  const likely = await search(faces, uri, listed);
+  const found = likely && (await hitAt(likely, find));
+  return found && isReachable(found, uri) ? found.found : (await search(faces, uri, find))?.found;
+}
+
+/** Something that was found, and where it was asked for under which address. */
+interface Hit {
+  readonly label: string;
+  readonly address: string;
+  readonly found: FoundResource;
+}
+
+function hitAt({ label, address }: Pick<Hit, 'label' | 'address'>, ask: Ask): Awaitable<Hit | undefined> {
+  return andThen(ask(label, address), (found) => found && { label, address, found });
+}
+
+// What has the label of its source in its address whatever others have is not found without it.
+function isReachable({ address, found }: Hit, uri: string): boolean {
+  return address !== uri || !isLabelled(theirs(found.resource));
+}
+
+async function search({ parts, addresses }: MergedFaces, uri: string, ask: Ask): Promise<Hit | undefined> {
   const others = parts.filter(({ label }) => label !== OWN);
   const failures: unknown[] = [];
   const asked = others.map(({ label }) =>
     orElse(
-      () => findIn(label),
+      () => hitAt({ label, address: uri }, ask),
       (error) => void failures.push(error),
     ),
   );
-  const fitting = (await allOf(asked)).filter((found) => found && !isLabelled(theirs(found.resource)));
+  const fitting = (await allOf(asked)).filter((hit) => hit && isReachable(hit, uri));
   // What one server has comes before what a template of another one happens to fit.
-  const best = fitting.find((found) => found && 'uri' in found.resource) ?? fitting[0];
+  const best = fitting.find((hit) => hit && 'uri' in hit.found.resource) ?? fitting[0];
   if (best) return best;
   for (const { label } of others) {
     const plain = withoutLabel(uri, addresses.labelOf(label));
-    const found = plain === undefined ? undefined : await findIn(label, plain);
-    if (found) return found;
+    const hit = plain === undefined ? undefined : await hitAt({ label, address: plain }, ask);
+    if (hit) return hit;
   }
   // Last: a source that fails must not take from others what is theirs.
   if (failures.length > 0) throw failures[0];
   return undefined;
+}
+
+// By the lists alone; that it could not be listed is told when it is asked for.
+function listedAt(
+  face: ResourceFace | undefined,
+  uri: string,
+  caller: Caller,
+): Awaitable<FoundResource | undefined> {
+  const among = (resources: readonly Resource[], templates: readonly ResourceTemplate[]) =>
+    resources.find((one) => one.uri === uri) ?? templates.find((template) => template.template.match(uri));
+  return orElse(
+    () =>
+      andThen(face?.list(caller) ?? NONE, (resources) =>
+        andThen(face?.templates(caller) ?? NONE, (templates) => {
+          const resource = among(resources, templates);
+          return resource && { resource, variables: {} };
+        }),
+      ),
+    () => undefined,
+  );
 }
 
 /** The prompts of all sources: names that are alike get the label of their source. */

@@ -20,7 +20,9 @@ export const upstreamSettings = z.strictObject({
     .min(0)
     .max(60)
     .default(5)
-    .describe('How long a list waits for a server that was never reached; it is told of later.'),
+    .describe(
+      'How long a list waits for a server that was never reached, and a call for lists that are fetched again.',
+    ),
 });
 
 /** The settings with every default filled in. */

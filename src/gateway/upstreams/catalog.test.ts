@@ -22,6 +22,7 @@ function catalogOfSilent(): { catalog: Catalog; advance: (ms: number) => void } 
     clock,
     relistMs: () => 300_000,
     firstListMs: () => FIRST_LIST_MS,
+    callMs: () => FIRST_LIST_MS,
     clean: (item) => item,
     isClean: () => true,
     onChange() {},

@@ -34,6 +34,8 @@ export interface CatalogParts {
   readonly clock: Clock;
   readonly relistMs: () => number;
   readonly firstListMs: () => number;
+  /** How long a call may take: nobody waits longer for what is about to be used. */
+  readonly callMs: () => number;
   /** Takes what is invisible, and secrets, out of what is listed; `undefined` for what cannot be shown then. */
   clean<T extends Readable>(item: T): T | undefined;
   /** Whether nothing would be taken out of a value. */
@@ -67,6 +69,8 @@ export class Catalog {
   /** How many changes the upstream announced, and how many of these the lists have taken up. */
   #changes = 0;
   #read = 0;
+  /** Since when it is being waited for that they are read again. */
+  #outdatedAt: number | undefined;
   #reading: Promise<void> | undefined;
   readonly #warned = new Set<string>();
   /** Whether the upstream keeps a session with each of its clients. */
@@ -103,25 +107,33 @@ export class Catalog {
   /** The lists. Only the first time they are waited for; later, old ones are fetched again in the background. */
   known(): Awaitable<UpstreamLists> {
     // Only the first attempt is waited for; an upstream that is down, or never done changing, delays nobody's lists.
-    if (this.#listedAt === undefined && !this.isDegraded) return this.#waitForFirst(this.#nextRead());
+    if (this.#listedAt === undefined && !this.isDegraded) {
+      const reading = this.#nextRead();
+      return this.#wait(reading, this.#restMs(this.#triedAt));
+    }
     if (this.#isOld() || this.#mayRetry()) void this.#load();
     return this.#lists;
   }
 
   /**
-   * What is known, and read since the upstream last changed, or may have: for what is about to be used. Waits so long
-   * at most.
+   * What is known, and read since the upstream last changed, or may have: for what is about to be used. All who come
+   * wait together, so that one that hangs does not keep each of them waiting anew.
    */
-  current(withinMs = this.#parts.firstListMs()): Awaitable<UpstreamLists> {
-    if (this.#listedAt === undefined) return this.known();
-    // One that is back may have come back as another.
-    if (this.isDegraded && this.#mayRetry()) return this.#wait(this.#nextRead(), withinMs);
-    if (this.isCurrent || this.isDegraded) return this.known();
-    return this.#wait(this.#readSince(this.#changes), withinMs);
+  current(): Awaitable<UpstreamLists> {
+    const due = this.#due();
+    return due ? this.#wait(due.reading, this.#restMs(due.since, this.#parts.callMs())) : this.known();
+  }
+
+  /** The same for a call that is about to be sent: fails where they are not read in that time. */
+  async currentWithin(ms: number): Promise<UpstreamLists> {
+    const due = this.#due();
+    if (!due || (await endsWithin(ms, due.reading))) return this.#lists;
+    throw new ToolcribError('timed_out', 'Its lists could not be fetched again in time.');
   }
 
   /** Notes a change: from now on `current` waits for new lists. */
   outdate(): void {
+    if (this.isCurrent) this.#outdatedAt = this.#parts.clock.ticks();
     this.#changes++;
     if (this.#loading === undefined) void this.#load('upkeep');
   }
@@ -140,6 +152,18 @@ export class Catalog {
     if (this.#isOld() && this.#parts.connection().client) void this.#load('upkeep');
   }
 
+  // The reading that is waited for before the lists are used, and when it became due.
+  #due(): { readonly reading: Promise<void>; readonly since: number | undefined } | undefined {
+    if (this.#listedAt === undefined) return undefined;
+    // One that is back may have come back as another.
+    if (this.isDegraded && this.#mayRetry()) {
+      const reading = this.#nextRead();
+      return { reading, since: this.#triedAt };
+    }
+    if (this.isCurrent || this.isDegraded) return undefined;
+    return { reading: this.#readSince(this.#changes), since: this.#outdatedAt };
+  }
+
   #mayRetry(): boolean {
     return this.isDegraded && this.#parts.connection().pauseMs === 0;
   }
@@ -149,16 +173,14 @@ export class Catalog {
     return this.#parts.clock.ticks() - last >= this.#parts.relistMs();
   }
 
-  // Those who come while it is being reached wait for the rest of that time, so that all of them together wait once.
-  #waitForFirst(loading: Promise<void>): Awaitable<UpstreamLists> {
+  // What is left of the time that lists are waited for, since then.
+  #restMs(since: number | undefined, longestMs = Infinity): number {
     const { clock, firstListMs } = this.#parts;
-    const restMs = firstListMs() - (clock.ticks() - (this.#triedAt ?? clock.ticks()));
-    return restMs > 0 ? this.#wait(loading, restMs) : this.#lists;
+    return Math.min(firstListMs(), longestMs) - (clock.ticks() - (since ?? clock.ticks()));
   }
 
-  async #wait(loading: Promise<void>, withinMs: number): Promise<UpstreamLists> {
-    await endsWithin(withinMs, loading);
-    return this.#lists;
+  #wait(loading: Promise<void>, withinMs: number): Awaitable<UpstreamLists> {
+    return withinMs > 0 ? endsWithin(withinMs, loading).then(() => this.#lists) : this.#lists;
   }
 
   #load(how: 'use' | 'upkeep' = 'use'): Promise<void> {
@@ -203,6 +225,7 @@ export class Catalog {
       return this.#take(client);
     });
     this.#read = changes;
+    this.#outdatedAt = this.#parts.clock.ticks();
     this.failure = undefined;
     this.#listedAt = this.#parts.clock.ticks();
     this.lastListed = this.#parts.clock.now();

@@ -101,9 +101,17 @@ function explain(
 ): Pick<UpstreamState, 'reason' | 'remedy'> {
   const otherwise =
     'command' in entry
-      ? `See what it wrote before it ended: toolcrib doctor ${name}`
+      ? programRemedy(failure, name)
       : 'See whether it is running, and its entry in mcpServers.';
-  return { reason: reasonOf(failure), remedy: REMEDIES[codeOf(failure) ?? ''] ?? otherwise };
+  const remedy = REMEDIES[codeOf(failure) ?? '']?.replace('<name>', name) ?? otherwise;
+  return { reason: reasonOf(failure), remedy };
+}
+
+function programRemedy(failure: unknown, name: string): string {
+  // What was never started has written nothing.
+  return reasonOf(failure).endsWith(' could not be found.')
+    ? `Install it, or correct mcpServers.${name}: its command, sandbox or cwd.`
+    : `See what it wrote before it ended: toolcrib doctor ${name}`;
 }
 
 function codeOf(failure: unknown): string | undefined {

@@ -220,6 +220,7 @@ export class Upstream {
         clock,
         relistMs: () => settings().relistSeconds * 1000,
         firstListMs: () => settings().firstListSeconds * 1000,
+        callMs: () => this.entry.timeoutSeconds * 1000,
         clean: (item) => cleanReadable(item, cleaner),
         isClean: (value) => cleaner.data(value) === value,
         onChange: (change) => {
@@ -345,7 +346,7 @@ interface Passing {
 // The server may have changed its tools while the call waited for a place or for the connection.
 function pass(call: Call, { client, catalog, place }: Passing): Awaitable<Result> {
   if (call.kind !== 'tool' || catalog.isCurrent) return client.call(call, place);
-  return andThen(catalog.current(place.withinMs), ({ tools }) => {
+  return andThen(catalog.currentWithin(place.withinMs), ({ tools }) => {
     if (!tools.includes(asAuthored(call.tool))) throw new DefinitionChanged(call.tool.name);
     return client.call(call, place);
   });
