@@ -102,7 +102,7 @@ describe('toolcrib add', () => {
     const { code, complaints } = await run(command, ...words);
     expect(code).toBe(1);
     expect(complaints).toContain(
-      `${path('toolcrib.yaml')} stays as it is. It is no YAML; correct it first: `,
+      `${path('toolcrib.yaml')} stays as it is. It is not YAML; correct it first: `,
     );
     expect(complaints).toMatch(/ at line 1, column 5\.\n$/);
     expect(config()).toBe('a: [');
@@ -110,15 +110,8 @@ describe('toolcrib add', () => {
 
   test('warns of patterns that match none of its tools', async () => {
     const { run } = placeWith();
-    const { output } = await run(
-      'add',
-      '--yes',
-      '--tools',
-      'forecast,sub_*',
-      '--',
-      process.execPath,
-      sdkServer,
-    );
+    const words = ['add', '--yes', '--tools', 'forecast,sub_*', '--', process.execPath, sdkServer];
+    const { output } = await run(...words);
     expect(output).toContain('Warning: No tool matches "sub_*" of --tools.\n');
     expect(output).not.toContain('matches "forecast"');
   });

@@ -38,7 +38,7 @@ function parse(text: string): Document.Parsed {
   if (error)
     throw new ToolcribError(
       'invalid_setup',
-      `It is no YAML; correct it first: ${error.message.split('\n', 1)[0]!.replace(/:$/, '.')}`,
+      `It is not YAML; correct it first: ${error.message.split('\n', 1)[0]!.replace(/:$/, '.')}`,
     );
   const { contents } = document;
   if (contents !== null && !isMap(contents) && document.toJS() !== null)
