@@ -28,7 +28,7 @@ const query: Template = {
   file: 'search-documents',
   does: 'Searches documents by words.',
   returns: 'Returns id, title and text of each document found, and how many there are in all.',
-  when: 'Use it to find a document before you quote or summarize it.',
+  when: 'Use it to find a document before you quote or summarise it.',
   above: `// Put your own search here: a database, an index, an API.
 const documents = [
   { id: 'welcome', title: 'Welcome', text: 'How to sign in for the first time.' },
