@@ -110,7 +110,7 @@ describe('toolcrib add', () => {
 
   test('warns of patterns that match none of its tools', async () => {
     const { run } = placeWith();
-    const words = ['add', '--yes', '--tools', 'forecast,sub_*', '--', process.execPath, sdkServer];
+    const words = ['add', '--yes', '--tools', 'forecast,sub_*', '--', process.execPath, sdkServer] as const;
     const { output } = await run(...words);
     expect(output).toContain('Warning: No tool matches "sub_*" of --tools.\n');
     expect(output).not.toContain('matches "forecast"');
