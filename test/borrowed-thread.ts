@@ -3,7 +3,7 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 
 const idle: Worker[] = [];
 
-/** The thread of a store, which others have used before: starting one and loading SQLite takes most of a test's time. */
+/** The thread of a store, used before by others: to start one and load SQLite takes longer than most tests. */
 export function borrowThread(built: URL): Worker {
   const thread =
     idle.pop() ?? new Worker(new URL('./store-thread.mjs', import.meta.url), { workerData: built.href });
