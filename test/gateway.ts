@@ -18,7 +18,7 @@ import { SqliteDatabase } from '../src/store/sqlite/database.ts';
 import { revisions, type RevisionUnderTest } from './behaviour/matrix.ts';
 import { openPeer, type Json, type Peer } from './behaviour/peer.ts';
 import { openWeb } from './behaviour/wires.ts';
-import { startBuiltWorker } from './store-worker.ts';
+import { borrowBuiltWorker } from './store-worker.ts';
 
 /** Something a module can offer. */
 export type Offer = Tool<never> | Resource | ResourceTemplate | Prompt;
@@ -140,7 +140,7 @@ async function admitInto(folder: string): Promise<Record<Holder, string>> {
     file: join(folder, 'toolcrib.db'),
     signingKey,
     checkpointFiles: [join(folder, 'toolcrib.checkpoints')],
-    worker: startBuiltWorker(),
+    worker: borrowBuiltWorker(),
   });
   await store.identities.putTenant({ id: 'north', name: 'North', data: { plan: 'pro' }, disabled: false });
   await store.identities.putTenant({ id: 'south', name: '', data: {}, disabled: false });
@@ -261,7 +261,7 @@ class OpenCrib implements Crib {
     const isInMemory = loaded.config.store.url === 'memory:';
     this.gateway = await createGateway(loaded, {
       version: '1.2.3',
-      storeWorker: isInMemory ? undefined : startBuiltWorker(),
+      storeWorker: isInMemory ? undefined : borrowBuiltWorker(),
       watch: this.#setup.watch ?? false,
       ...(this.#setup.onToolCall && { onToolCall: this.#setup.onToolCall }),
       log: (level, message, facts) => this.logged.push({ level, message, facts }),

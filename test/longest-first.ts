@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take minutes; a clean clone knows only the sizes of files, and these are short. */
+/** Files that take long; a clean clone knows only the sizes of files, and these are short. */
 const LONGEST = [
   'test/faults/faults.long.test.ts',
   'test/faults/controls.long.test.ts',
@@ -8,9 +8,18 @@ const LONGEST = [
   'test/security/hostile-bodies.long.test.ts',
   'test/gateway/upstream-kills.long.test.ts',
   'test/conformance/gateway.long.test.ts',
+  // These are quick, but mostly wait: begun last, they would end alone.
+  'test/gateway/matrix.test.ts',
+  'test/gateway/upstream-kills.test.ts',
+  'test/cli/stdio.test.ts',
+  'test/interop/sessions.test.ts',
+  'test/cli/clients.test.ts',
+  'test/gateway/gateway-matrix.test.ts',
+  'test/behaviour/replaced-folders.test.ts',
+  'test/cli/gateway-agents.test.ts',
 ];
 
-/** Begins what takes minutes first, so that the other files fill the time beside it. */
+/** Begins what takes longest first, so that the other files fill the time beside it. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {

@@ -8,7 +8,7 @@ import { SqliteDatabase } from '../src/store/sqlite/database.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/store.ts';
 import type { Store } from '../src/store/store.ts';
 import { verifyJournal, type JournalVerdict } from '../src/store/journal/verify.ts';
-import { startBuiltWorker } from './store-worker.ts';
+import { borrowBuiltWorker } from './store-worker.ts';
 
 /** A folder with a database and the copies of its checkpoints, for one test. */
 export interface StoreFolder {
@@ -47,7 +47,7 @@ export function createStoreFolder(): StoreFolder {
     signingKey,
     inside,
     async open(options = {}) {
-      const worker = startBuiltWorker();
+      const worker = borrowBuiltWorker();
       const store = await openSqliteStore({ file, signingKey, checkpointFiles: [copy], worker, ...options });
       opened.add(store);
       return store;

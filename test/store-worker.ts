@@ -1,18 +1,31 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { borrowThread } from './borrowed-thread.ts';
+
+const shipped = new URL('../dist/store-worker.js', import.meta.url);
 
 /** The thread of a store as it is shipped: its source loads eight times slower, and hundreds of tests open a store. */
 export function startBuiltWorker(): Worker {
-  // Sources do not change while tests run, so one look a process is enough.
-  isFresh ||= requireFreshBuild(join(import.meta.dirname, '..'));
-  const worker = new Worker(new URL('../dist/store-worker.js', import.meta.url));
+  requireFreshStore();
+  const worker = new Worker(shipped);
   // One that a test was not told to open must not keep the process alive.
   worker.unref();
   return worker;
 }
 
+/** The same in a thread that goes on to run the next store, for tests that need many. */
+export function borrowBuiltWorker(): Worker {
+  requireFreshStore();
+  return borrowThread(shipped);
+}
+
 let isFresh = false;
+
+// Sources do not change while tests run, so one look a process is enough.
+function requireFreshStore(): void {
+  isFresh ||= requireFreshBuild(join(import.meta.dirname, '..'));
+}
 
 /** Throws where a built thread or program is older than its sources, because tests would then run other code. */
 export function requireFreshBuild(

@@ -10,7 +10,7 @@ import { openSecrets } from '../../src/store/secrets-file.ts';
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { ada, callOf } from '../recorded-calls.ts';
-import { startBuiltWorker } from '../store-worker.ts';
+import { borrowBuiltWorker } from '../store-worker.ts';
 import { runCommandLine, runProcess, type Run } from './run-command-line.ts';
 
 /** A deployment of its own, and the commands that look after it. */
@@ -43,7 +43,7 @@ export function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secre
     async write(entries: readonly (readonly [chain: string, facts: object])[]) {
       const { signingKey } = openSecrets(place('secrets'));
       const checkpointFiles = [place('checkpoints')];
-      const worker = startBuiltWorker();
+      const worker = borrowBuiltWorker();
       const store = await openSqliteStore({ file: place('db'), signingKey, checkpointFiles, worker });
       for (const [chain, facts] of entries)
         await store.journal.append({ chain, body: JSON.stringify(facts) });
@@ -53,7 +53,7 @@ export function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secre
     async call(calls: readonly (readonly [tenant: string, caller: string, tool: string])[]) {
       const { signingKey, digestKey } = openSecrets(place('secrets'));
       const checkpointFiles = [place('checkpoints')];
-      const worker = startBuiltWorker();
+      const worker = borrowBuiltWorker();
       const store = await openSqliteStore({ file: place('db'), signingKey, checkpointFiles, worker });
       const source = withStages(new ToolRegistry(), [audit({}, { journal: store.journal, digestKey })]);
       for (const [tenant, id, tool] of calls) {

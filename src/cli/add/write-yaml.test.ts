@@ -47,7 +47,7 @@ test.each<[what: string, before: string, after: string]>([
 });
 
 test.each([
-  ['is broken', 'a: [', 'no YAML'],
+  ['is broken', 'a: [', 'not YAML'],
   ['is a list', '- a\n', 'no settings'],
   ['has a server of this name', 'mcpServers: { web: { command: a } }\n', 'already'],
 ])('a file that %s is refused', (_what, text, message) => {
