@@ -73,7 +73,9 @@ const { output } = await build({
     // What is always loaded together is one file: opening a file takes longer than reading it.
     codeSplitting: {
       groups: [
-        { name: 'core', test: /src\/(?:base|schema|core)\/|src\/config\/complaint\.ts/ },
+        { name: 'core', test: /src\/(?:base|schema|core(?!\/merg))\/|src\/config\/complaint\.ts/ },
+        // Only those who put several sources together need this.
+        { name: 'merge', test: /src\/core\/merg/ },
         { name: 'server', test: /src\/(?:server|protocol)\// },
         // What comes before a server's own code, and what it shares with the thread of its store.
         {

@@ -19,14 +19,14 @@ export function parserOf(schema: SelfDescribing, json: JsonSchema): Parse {
   let room: number | undefined;
   let check: ReturnType<typeof outlineCheckOf> | undefined;
   let parseLarge: Parse | undefined;
-  return (value) => {
+  return (value, tenant) => {
     room ??= roomFor(json);
     if (partsLeft(value, room) >= 0) return parse(value);
     check ??= outlineCheckOf(schema);
     const issues = check(value);
     if (issues.length > 0) return { issues };
     parseLarge ??= parserOfLarge(schema);
-    return parseLarge(value);
+    return parseLarge(value, tenant);
   };
 }
 

@@ -27,8 +27,8 @@ export function parserOfLarge(schema: SelfDescribing): Parse {
   if (!frame) return parserIn(withFewIssues(schema));
   const outcomeOf = reporterFor(schema);
   let context: Context = { async: false };
-  return (value) => {
-    const slices = beginSlices(context);
+  return (value, tenant) => {
+    const slices = beginSlices(context, tenant);
     function* steps(): Steps<Outcome | Promise<Outcome>> {
       const result = yield* checkInFrame(frame!, value, slices);
       context = slices.context;

@@ -22,9 +22,9 @@ export function isQuick(schema: SelfDescribing): schema is QuickSchema {
 /** The check of large values for a library that takes long to note a problem, and notes them all. */
 export function searchingParser(schema: QuickSchema, parse: Parse): Parse {
   const parseWhole = endingParser(schema, parse);
-  return (value) => {
+  return (value, tenant) => {
     if (!isLarge(value)) return parse(value);
-    const slices = beginSlices({ async: false });
+    const slices = beginSlices({ async: false }, tenant);
     // The quick check does not see what fails only once it is replaced. That may depend on all of the value.
     if (schema.allows(value))
       return schema.in === schema ? parse(value) : runSlices<Outcome>(parseWhole(value, slices), slices);

@@ -24,8 +24,8 @@ export interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Checks a value and fills in defaults. */
-export type Parse = (value: unknown) => Outcome | Promise<Outcome>;
+/** Checks a value and fills in defaults; tenants take turns with values that take long. */
+export type Parse = (value: unknown, tenant?: string) => Outcome | Promise<Outcome>;
 
 /**
  * The part of the Standard Schema and Standard JSON Schema interfaces that Toolcrib uses (Zod, ArkType and others

@@ -26,17 +26,10 @@ export interface Slices {
 /** Work in steps: it waits for a promise that it yields, and gives others a turn where it yields none. */
 export type Steps<T> = Generator<Promise<unknown> | undefined, T>;
 
-/** Begins to check a value. */
-export function beginSlices(context: Context): Slices {
+/** Begins to check a value of a tenant. */
+export function beginSlices(context: Context, tenant = ''): Slices {
   const startedAt = performance.now();
-  return { tenant: tenantOfNext, startedAt, context, until: startedAt + firstMs };
-}
-
-let tenantOfNext = '';
-
-/** Whose the checks are that begin from now on, so that tenants take turns; for less than handing it to every check. */
-export function checkFor(tenant: string): void {
-  tenantOfNext = tenant;
+  return { tenant, startedAt, context, until: startedAt + firstMs };
 }
 
 // What is left of the first slice in this turn of the event loop.

@@ -148,7 +148,7 @@ describe('toolcrib audit', () => {
     );
     expect(said).toEqual((await rows()).map((row) => withoutBlanks(Object.entries(row))));
     const page = readFileSync(join(import.meta.dirname, '../../docs/record.md'), 'utf8');
-    const documented = /The columns of a CSV export[^`]*```\n([^`]+)```/.exec(page);
+    const documented = /A CSV export has a column[^`]*```\n([^`]+)```/.exec(page);
     expect(documented?.[1]?.trim().split(/,\s+/)).toEqual(columns);
   }, 60_000);
 

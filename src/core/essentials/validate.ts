@@ -10,7 +10,6 @@ import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../stage.ts';
 import type { Tool } from '../tool.ts';
 import { describeIssues, validatorOf } from '../../schema/validator.ts';
-import { checkFor } from '../../schema/zod-slices.ts';
 
 /**
  * Checks arguments before anything may act on them and fills in defaults; a bad call tells the model what to correct.
@@ -23,8 +22,7 @@ export function validateInputWithin({ msFor, deadlines }: TimeLimits): Stage {
       return (call) => {
         let args: Awaitable<ToolCall['arguments']>;
         try {
-          checkFor(call.caller.tenant.id);
-          args = checkArguments(tool, call.arguments);
+          args = checkArguments(tool, call.arguments, call.caller.tenant.id);
         } catch (error) {
           throw authorFailure(error, call, tool.name);
         }
@@ -49,10 +47,10 @@ export function validateOutputWithin(
     wrap: (tool, next) => {
       if (!tool.outputSchema) return next;
       const limit = { ms: msFor(tool.name), name: `${tool.name}.output`, deadlines };
+      const checkOutput = outputCheck(tool, onInvalid);
       const check = (result: Result, call: ToolCall): Awaitable<Result> => {
         try {
-          checkFor(call.caller.tenant.id);
-          const checked = checkOutput(tool, result, onInvalid);
+          const checked = checkOutput(result, call.caller.tenant.id);
           return checked instanceof Promise ? checkInTime(checked, call, limit) : checked;
         } catch (error) {
           throw authorFailure(error, call, tool.name);
@@ -72,8 +70,12 @@ export const validateInput: Stage = validateInputWithin(CHECK_LIMITS);
 export const validateOutput: Stage = validateOutputWithin(CHECK_LIMITS);
 
 /** The arguments a handler may rely on; throws `invalid_arguments` naming each field and rule. */
-export function checkArguments(tool: Tool, args: ToolCall['arguments']): Awaitable<ToolCall['arguments']> {
-  const checked = tool.parseInput ? tool.parseInput(args) : validatorOf(tool.inputSchema)(args);
+export function checkArguments(
+  tool: Tool,
+  args: ToolCall['arguments'],
+  tenant?: string,
+): Awaitable<ToolCall['arguments']> {
+  const checked = tool.parseInput ? tool.parseInput(args, tenant) : validatorOf(tool.inputSchema)(args);
   return andThen(checked, (outcome) => {
     if (isGood(outcome)) return outcome.value as ToolCall['arguments'];
     throw new ToolcribError(
@@ -83,20 +85,22 @@ export function checkArguments(tool: Tool, args: ToolCall['arguments']): Awaitab
   });
 }
 
-function checkOutput(tool: Tool, result: Result, onInvalid: OnInvalidOutput): Awaitable<Result> {
-  if (result.kind !== 'done') return result;
-  const checked = tool.parseOutput
-    ? tool.parseOutput(result.data)
-    : validatorOf(tool.outputSchema!)(result.data);
-  return andThen(checked, (outcome) => {
-    if (isGood(outcome)) return outcome.value === result.data ? result : { ...result, data: outcome.value };
-    if (onInvalid === 'strip') return withoutData(result);
-    throw new ToolcribError(
-      'invalid_output',
-      `${tool.name} returned something other than it promises; it needs to be repaired.`,
-      { cause: new Error(`Output of ${tool.name}: ${describeIssues(outcome.issues)}`) },
-    );
-  });
+function outputCheck(tool: Tool, onInvalid: OnInvalidOutput) {
+  return (result: Result, tenant: string): Awaitable<Result> => {
+    if (result.kind !== 'done') return result;
+    const checked = tool.parseOutput
+      ? tool.parseOutput(result.data, tenant)
+      : validatorOf(tool.outputSchema!)(result.data);
+    return andThen(checked, (outcome) => {
+      if (isGood(outcome)) return outcome.value === result.data ? result : { ...result, data: outcome.value };
+      if (onInvalid === 'strip') return withoutData(result);
+      throw new ToolcribError(
+        'invalid_output',
+        `${tool.name} returned something other than it promises; it needs to be repaired.`,
+        { cause: new Error(`Output of ${tool.name}: ${describeIssues(outcome.issues)}`) },
+      );
+    });
+  };
 }
 
 // Its text stays, because the model needs it.
