@@ -13,7 +13,9 @@ const TELLTALES: readonly (readonly [what: string, pattern: RegExp])[] = [
 /** What a text tells an outsider about the machine behind it; empty when nothing. */
 export function leaksIn(text: string): string[] {
   const found = TELLTALES.filter(([, pattern]) => pattern.test(text)).map(([what]) => what);
-  if (new RegExp(String.raw`\b${escape(hostname())}\b`).test(text)) found.push('the host name');
+  // Not inside of a random id, which may spell a short name: "kMFW3-vm".
+  if (new RegExp(String.raw`(?<![\w-])${escape(hostname())}(?![\w-])`).test(text))
+    found.push('the host name');
   if (text.includes(process.cwd())) found.push('the working directory');
   if (homedir().length > 1 && text.includes(homedir())) found.push('the home directory');
   return found;
