@@ -7,6 +7,7 @@ import {
   defineTool,
   ToolRegistry,
   withStages,
+  type ResourceFace,
   type Stage,
   type ToolSource,
 } from '../../src/index.ts';
@@ -52,6 +53,20 @@ function plainly(source: ToolRegistry, change: Partial<ToolSource>): ToolSource 
     call: (call) => source.call(call),
     watch: (listener) => source.watch(listener),
     ...change,
+  };
+}
+
+/** Its resources, each of which takes some time to be found. */
+function slowToFind(registry: ToolRegistry, ms: number, onLook = (): void => {}): ResourceFace {
+  const resources = registry.resources!;
+  return {
+    list: () => resources.list(),
+    templates: () => resources.templates(),
+    find(uri) {
+      onLook();
+      for (const until = performance.now() + ms; performance.now() < until;);
+      return resources.find(uri);
+    },
   };
 }
 
@@ -327,15 +342,7 @@ describeDoors((open) => {
 
   test('A8 others have their turns while addresses that take long to look up are looked for', async () => {
     const registry = stocked();
-    const find = (uri: string) => {
-      for (const until = performance.now() + 10; performance.now() < until;);
-      return registry.resources!.find(uri);
-    };
-    const resources = {
-      list: () => registry.resources!.list(),
-      templates: () => registry.resources!.templates(),
-      find,
-    };
+    const resources = slowToFind(registry, 10);
     const door = await open({ source: plainly(registry, { resources }) });
     const resourceSubscriptions = Array<string>(20).fill('note://one');
     const opened = listen(door, { resourceSubscriptions });
@@ -351,16 +358,7 @@ describeDoors((open) => {
   test('A8 others have their turns while addresses of many subscriptions are looked for at once', async () => {
     const registry = stocked();
     let looks = 0;
-    const find = (uri: string) => {
-      looks++;
-      for (const until = performance.now() + 2; performance.now() < until;);
-      return registry.resources!.find(uri);
-    };
-    const resources = {
-      list: () => registry.resources!.list(),
-      templates: () => registry.resources!.templates(),
-      find,
-    };
+    const resources = slowToFind(registry, 2, () => void looks++);
     const door = await open({ source: plainly(registry, { resources }) });
     const resourceSubscriptions = Array<string>(15).fill('note://one');
     const opened = Promise.all(
